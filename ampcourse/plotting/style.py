@@ -1,0 +1,103 @@
+"""The one place for colours, sizes and fonts of the course's figures."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.axes import Axes
+
+# Okabe-Ito colours that reach 3:1 against white; each use adds a second cue (text, marker, edge).
+BLUE = "#0072B2"
+VERMILLION = "#D55E00"
+GREEN = "#009E73"
+PURPLE = "#CC79A7"
+INK = "#1F1F1F"
+GREY = "#6B6B6B"
+RULE = "#D9D9D9"
+CARD = "#FFFFFF"
+
+#: Colour of each part of a float.
+PARTS: Mapping[str, str] = MappingProxyType(
+    {"sign": VERMILLION, "exponent": GREEN, "significand": BLUE}
+)
+
+#: Colour of each format: a hue per family, told apart inside it by `FORMAT_MARKERS`.
+FORMATS: Mapping[str, str] = MappingProxyType(
+    {
+        "fp64": INK,
+        "fp32": GREY,
+        "tf32": GREY,
+        "fp16": BLUE,
+        "bf16": VERMILLION,
+        "e5m2": GREEN,
+        "e4m3": GREEN,
+        "e3m2": PURPLE,
+        "e2m3": PURPLE,
+        "e2m1": PURPLE,
+        "e8m0": INK,
+    }
+)
+
+#: Marker of each format, so that no figure depends on colour alone.
+FORMAT_MARKERS: Mapping[str, str] = MappingProxyType(
+    {
+        "fp64": "s",
+        "fp32": "o",
+        "tf32": "D",
+        "fp16": "^",
+        "bf16": "v",
+        "e5m2": "<",
+        "e4m3": ">",
+        "e3m2": "P",
+        "e2m3": "X",
+        "e2m1": "*",
+        "e8m0": "d",
+    }
+)
+
+#: Width of a figure in inches: 672 CSS pixels, the text column of a notebook.
+WIDTH = 7.0
+HEIGHT = 3.0
+
+#: matplotlib settings. `svg.fonttype: none` keeps text as text: small files, any language.
+RC: Mapping[str, object] = MappingProxyType(
+    {
+        "figure.facecolor": CARD,
+        "axes.facecolor": CARD,
+        "axes.edgecolor": GREY,
+        "axes.labelcolor": INK,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.axisbelow": True,
+        "axes.titlesize": 11,
+        "axes.titlelocation": "left",
+        "axes.titleweight": "bold",
+        "grid.color": RULE,
+        "grid.linewidth": 0.8,
+        "xtick.color": INK,
+        "ytick.color": INK,
+        "text.color": INK,
+        "font.size": 10,
+        "font.family": ["DejaVu Sans"],
+        "legend.frameon": False,
+        "svg.fonttype": "none",
+        "svg.hashsalt": "ampcourse",
+    }
+)
+
+
+def new_axes(width: float = WIDTH, height: float = HEIGHT) -> Axes:
+    """Return empty Axes on a figure of `width` × `height` inches in the course's style.
+
+    The figure is made without pyplot, so nothing but `show` ever displays it.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(dict(RC)):  # type: ignore[arg-type]
+        figure = Figure(figsize=(width, height), layout="constrained")
+        return figure.add_subplot()
