@@ -1,0 +1,130 @@
+"""From a number to its code, rounded exactly once."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+from ampcourse.formats import FloatFormat, get_format, power_of_two
+from ampcourse.operand import Number, read_operand
+from ampcourse.rounding import check_mode, floor_log2, round_to_precision
+
+#: What to do with a number too large for the format; None lets the rounding mode decide.
+OVERFLOWS = (None, "infinity", "saturate")
+Overflow = Literal["infinity", "saturate"] | None
+
+
+def encode(
+    x: Number,
+    fmt: str | FloatFormat,
+    mode: str = "nearest_even",
+    overflow: Overflow = None,
+) -> int:
+    """Round a number to a format and return the code, an int from 0 to 2^bits - 1.
+
+    ``x`` is an int, float, Fraction, Decimal or text ("0.1", "1e-8", "0x1.8p-3", "-inf",
+    "nan"). Its exact value is rounded once, however many digits or whatever exponent it has.
+    The sign of zero and of NaN is kept; a NaN loses its payload.
+
+    A number overflows if, rounded with no largest exponent, it is larger in magnitude than
+    the format's largest (IEEE 754-2019, 7.4). What comes out then:
+
+    ==========  =====================================================================
+    overflow    result
+    ==========  =====================================================================
+    None        The nearest modes give infinity; toward_zero and to_odd the largest
+                finite number; up and down whichever of the two lies on their side.
+                An infinity stays one (IEEE 754-2019, 7.4).
+    "infinity"  Infinity in every mode.
+    "saturate"  The largest finite number in every mode, for an infinity as well
+                (OFP8 and MX: saturating conversion).
+    ==========  =====================================================================
+
+    Formats without infinity: E4M3 and E8M0 have a NaN where this table says infinity (OFP8,
+    non-saturating conversion). FP6 and FP4 have neither; None saturates there in every mode
+    (MX 6.3 clamps), and "infinity" raises ValueError if the number overflows. NaN raises
+    ValueError for FP6 and FP4.
+
+    E8M0 has no sign and no zero, and MX does not say what becomes of numbers it cannot hold.
+    Here: positive numbers round by the mode (a tie, such as 1.5 or 3, goes to the larger
+    power of two, since no significand of one bit is even: IEEE 754-2019, 4.3.1); below the
+    smallest they become the smallest, 2^-127; zero and negative numbers become NaN, or
+    2^-127 with "saturate". (ml_dtypes does the same; torch gives 2^-127 for zero and drops
+    the sign.)
+
+    Raises ValueError for an unknown format, mode or overflow and for malformed text,
+    TypeError for other types of x.
+
+    >>> hex(encode("0.1", "fp16")), hex(encode(-0.0, "fp16"))
+    ('0x2e66', '0x8000')
+    >>> hex(encode("65519.999", "fp16")), hex(encode(65520, "fp16"))
+    ('0x7bff', '0x7c00')
+    >>> hex(encode(1000, "e4m3")), hex(encode(1000, "e4m3", overflow="saturate"))
+    ('0x7f', '0x7e')
+    """
+    fmt = get_format(fmt)
+    check_mode(mode)
+    _check_overflow(overflow)
+    operand = read_operand(x)
+    if not fmt.signed and (operand.sign or operand.is_zero):
+        return 0 if overflow == "saturate" else _nan_code(fmt)
+    if operand.kind == "nan":
+        magnitude_code = _nan_code(fmt)
+    elif operand.kind == "infinity":
+        magnitude_code = _overflow_code(fmt, overflow, outward=True)
+    else:
+        rounded = abs(round_to_precision(operand.fraction, fmt.precision, mode, fmt.emin))
+        if rounded > fmt.max:
+            outward = mode in _ROUND_OUTWARD[operand.sign]
+            magnitude_code = _overflow_code(fmt, overflow, outward)
+        else:
+            magnitude_code = _finite_code(rounded, fmt)
+    return magnitude_code | (fmt.sign_mask if operand.sign else 0)
+
+
+#: Modes that carry an overflow to infinity, for positive and for negative numbers.
+_ROUND_OUTWARD = (
+    {"nearest_even", "nearest_away", "up"},
+    {"nearest_even", "nearest_away", "down"},
+)
+
+
+def _overflow_code(fmt: FloatFormat, overflow: Overflow, outward: bool) -> int:
+    if overflow is None:
+        overflow = "infinity" if outward and fmt.has_nan else "saturate"
+    if overflow == "saturate":
+        return fmt.largest_code
+    if fmt.infinity_code is not None:
+        return fmt.infinity_code
+    if fmt.nan_code is not None:
+        return fmt.nan_code
+    raise ValueError(
+        f"the number is larger than {fmt.name}'s largest, {float(fmt.max):g}, and {fmt.name} has "
+        'neither infinity nor NaN; use overflow="saturate" or None'
+    )
+
+
+def _nan_code(fmt: FloatFormat) -> int:
+    if fmt.nan_code is None:
+        raise ValueError(
+            f"{fmt.name} has no code for NaN; only numbers and infinities (which saturate to "
+            f"{float(fmt.max):g}) can be encoded"
+        )
+    return fmt.nan_code
+
+
+def _finite_code(magnitude: Fraction, fmt: FloatFormat) -> int:
+    """Return the code, without sign, of a magnitude that has the format's precision.
+
+    Zero has biased exponent 0; so has E8M0's smallest, to which its underflows go.
+    """
+    exponent = max(floor_log2(magnitude), fmt.emin) if magnitude else fmt.emin
+    integer = int(magnitude / power_of_two(exponent - fmt.significand_bits))
+    implicit_bit, significand_field = divmod(integer, 1 << fmt.significand_bits)
+    biased_exponent = exponent + fmt.bias if implicit_bit else 0
+    return (biased_exponent << fmt.significand_bits) | significand_field
+
+
+def _check_overflow(overflow: str | None) -> None:
+    if overflow not in OVERFLOWS:
+        raise ValueError(f'unknown overflow {overflow!r}; it is None, "infinity" or "saturate"')
