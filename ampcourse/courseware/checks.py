@@ -1,0 +1,199 @@
+"""The form in which every lesson states its checks: `with task("t01_1"): check(…)`.
+
+In a notebook each call is evaluated there and failures appear as one card. The grader runs
+the same lines in its own process, where nothing is evaluated: it notes them down, sends only
+the calls to the learner's kernel and judges what comes back (see `sheet` and `grade`).
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from ampcourse.courseware import cards
+from ampcourse.courseware.agent import Tree, evaluate
+from ampcourse.courseware.matchers import Exactly, Matcher, expect
+from ampcourse.courseware.plain import (
+    encode,
+    equal,
+    first_difference,
+    show,
+    to_number,
+    type_name,
+    valid,
+)
+
+# What the learner's stub says, and nbgrader's own stub, which says nothing.
+STUB_MESSAGE = re.compile(r"(t\d\d_\d+)?")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One call with what it must give, why, and the wrong values that have a known cause."""
+
+    call: str
+    expected: Matcher
+    reason: str
+    traps: tuple[tuple[str, Tree], ...] = ()
+    line: int = 0  # of the check cell, by which the grader knows hidden checks
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a check held; if not, the parts of its message."""
+
+    check: Check
+    passed: bool
+    waiting: bool = False  # the stub was still there
+    trapped: bool = False
+    got: str = ""
+    hint: str = ""
+
+    @property
+    def message(self) -> str:
+        """The failure in one line: call, got, expected, reason."""
+        if self.waiting:
+            return "not solved yet"
+        expected = self.check.expected.text
+        return f"`{self.check.call.strip()}` {self.got}; expected {expected}: {self.hint}"
+
+
+class TaskNotPassed(AssertionError):
+    """Raised at the end of a check cell, so that Validate and nbgrader count the failure."""
+
+    def _render_traceback_(self) -> list[str]:
+        # IPython prints these lines instead of a traceback through our own code.
+        return [str(self)]
+
+
+class task:
+    """Gathers the checks of one task and shows what they found: `with task("t01_1"):`."""
+
+    # One recorder at a time: the grader's (see `recording`); None in a notebook.
+    recorder: "dict[str, list[Check]] | None" = None
+    active: "task | None" = None
+    solved: dict[str, bool] = {}  # noqa: RUF012 - what `progress` shows of this kernel
+
+    def __init__(self, task_id: str) -> None:
+        self.task_id = task_id
+        self.checks: list[Check] = []
+        self.namespace = sys._getframe(1).f_globals
+
+    def __enter__(self) -> "task":
+        task.active = self
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        task.active = None
+        if error is not None:
+            return
+        if task.recorder is not None:
+            task.recorder.setdefault(self.task_id, []).extend(self.checks)
+            return
+        self.show([judge(check, evaluate(check.call, self.namespace)) for check in self.checks])
+
+    def show(self, verdicts: list[Verdict]) -> None:
+        """Show the card for these verdicts; raise unless all checks held."""
+        failed = worst(verdicts)
+        task.solved[self.task_id] = not failed
+        if not failed:
+            return cards.display(cards.passed(self.task_id, len(verdicts)))
+        if all(verdict.waiting for verdict in failed):
+            cards.display(cards.waiting(self.task_id))
+            raise TaskNotPassed(f"{self.task_id} is not solved yet")
+        cards.display(cards.failed(self.task_id, failed))
+        lines = [f"{self.task_id} does not pass yet"] + [verdict.message for verdict in failed]
+        raise TaskNotPassed("\n".join(lines))
+
+
+def check(call: str, expected: Any, reason: str, traps: dict[str, Any] | None = None) -> None:
+    """State that evaluating `call` in the learner's namespace gives `expected`.
+
+    `call` is an expression, or, over several lines, the body of a function that returns.
+    `expected` is plain data or a matcher. `reason` says why, in words a learner can act on;
+    checks that share it count as one item. `traps` maps a cause to the wrong value it leads
+    to: where the value matches, the cause replaces the reason. Use it inside `with task(…)`.
+    """
+    if task.active is None:
+        raise RuntimeError(f"check({call!r}, …) stands alone: put it inside `with task(…):`")
+    matcher = expect(expected)
+    wrong = tuple((hint, encode(value)) for hint, value in (traps or {}).items())
+    line = sys._getframe(1).f_lineno
+    task.active.checks.append(Check(call, matcher, reason, wrong, line))
+
+
+def judge(check: Check, outcome: dict[str, Any]) -> Verdict:
+    """Judge the outcome of a call; it may come from a hostile kernel, so nothing is trusted."""
+    if "value" in outcome and not valid(outcome["value"]):
+        outcome = {"not_plain": "data that cannot be read"}
+    if check.expected.accepts(outcome):
+        return Verdict(check, passed=True)
+    if "error" in outcome:
+        return judge_error(check, outcome["error"])
+    if "value" not in outcome:
+        got = f"gave {outcome.get('not_plain', 'nothing')}"
+        return Verdict(check, passed=False, got=got, hint=check.reason)
+    for hint, tree in check.traps:
+        if equal(tree, outcome["value"]) and not check.expected.accepts({"value": tree}):
+            return Verdict(check, False, trapped=True, got=told(check, outcome["value"]), hint=hint)
+    return Verdict(check, False, got=told(check, outcome["value"]), hint=check.reason)
+
+
+def judge_error(check: Check, error: dict[str, Any]) -> Verdict:
+    """Judge a call that raised: the untouched stub is waiting, anything else is wrong."""
+    kind, message = str(error.get("type")), str(error.get("message"))
+    waiting = kind == "NotImplementedError" and STUB_MESSAGE.fullmatch(message) is not None
+    got = f"raised {kind}: {message}" if message else f"raised {kind}"
+    return Verdict(check, False, waiting=waiting, got=got, hint=check.reason)
+
+
+def told(check: Check, got: Tree) -> str:
+    """Return what came out; of a long sequence, the first element that is wrong."""
+    if isinstance(check.expected, Exactly):
+        where = first_difference(check.expected.tree, got)
+        if where:
+            place, expected, found = where
+            return f"gave {show(found)} at {place}, where {show(expected)} belongs"
+        number = to_number(got)
+        same_number = number is not None and number == to_number(check.expected.tree)
+        if same_number or show(got) == check.expected.text:
+            kinds = type_name(got), type_name(check.expected.tree)
+            if kinds[0] != kinds[1]:
+                return f"gave {show(got)} as {kinds[0]}, not {kinds[1]}"
+    return f"gave {show(got)}"
+
+
+def worst(verdicts: list[Verdict]) -> list[Verdict]:
+    """Return one failure per reason: the first whose cause is known, else the first."""
+    chosen: dict[str, Verdict] = {}
+    for verdict in verdicts:
+        reason = verdict.check.reason
+        if verdict.passed:
+            continue
+        if reason not in chosen or (verdict.trapped and not chosen[reason].trapped):
+            chosen[reason] = verdict
+    return list(chosen.values())
+
+
+@contextmanager
+def recording() -> Iterator[dict[str, list[Check]]]:
+    """Note checks down by task id instead of evaluating them."""
+    notes: dict[str, list[Check]] = {}
+    task.recorder = notes
+    try:
+        yield notes
+    finally:
+        task.recorder = None
+
+
+def progress(titles: dict[str, str]) -> None:
+    """Show which of a lesson's tasks are solved in this session; the build appends the call."""
+    cards.display(cards.progress(titles, task.solved))
