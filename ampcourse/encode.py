@@ -46,11 +46,11 @@ def encode(
     ValueError for FP6 and FP4.
 
     E8M0 has no sign and no zero, and MX does not say what becomes of numbers it cannot hold.
-    Here: positive numbers round by the mode (a tie, such as 1.5 or 3, goes to the larger
-    power of two, since no significand of one bit is even: IEEE 754-2019, 4.3.1); below the
-    smallest they become the smallest, 2^-127; zero and negative numbers become NaN, or
-    2^-127 with "saturate". (ml_dtypes does the same; torch gives 2^-127 for zero and drops
-    the sign.)
+    Here: positive numbers round by the mode (nearest_even takes a tie, such as 1.5 or 3, to
+    the larger power of two, since no significand of one bit is even: IEEE 754-2019, 4.3.1);
+    below the smallest they become the smallest, 2^-127, in every mode; zero and negative
+    numbers become NaN, or 2^-127 with "saturate". (ml_dtypes does the same with None; torch
+    gives 2^-127 for zero and drops the sign.)
 
     Raises ValueError for an unknown format, mode or overflow and for malformed text,
     TypeError for other types of x.
@@ -66,24 +66,23 @@ def encode(
     check_mode(mode)
     _check_overflow(overflow)
     operand = read_operand(x)
-    if not fmt.signed and (operand.sign or operand.is_zero):
-        return 0 if overflow == "saturate" else _nan_code(fmt)
     if operand.kind == "nan":
-        magnitude_code = _nan_code(fmt)
+        code = _nan_code(fmt)
+    elif (operand.sign and not fmt.signed) or (operand.is_zero and not fmt.has_zero):
+        code = 0 if overflow == "saturate" else _nan_code(fmt)
     elif operand.kind == "infinity":
-        magnitude_code = _overflow_code(fmt, overflow, outward=True)
+        code = _overflow_code(fmt, overflow, outward=True)
     else:
         rounded = abs(round_to_precision(operand.fraction, fmt.precision, mode, fmt.emin))
         if rounded > fmt.max:
-            outward = mode in _ROUND_OUTWARD[operand.sign]
-            magnitude_code = _overflow_code(fmt, overflow, outward)
+            code = _overflow_code(fmt, overflow, outward=mode in _OUTWARD[operand.sign])
         else:
-            magnitude_code = _finite_code(rounded, fmt)
-    return magnitude_code | (fmt.sign_mask if operand.sign else 0)
+            code = _finite_code(rounded, fmt)
+    return code | (fmt.sign_mask if operand.sign else 0)
 
 
 #: Modes that carry an overflow to infinity, for positive and for negative numbers.
-_ROUND_OUTWARD = (
+_OUTWARD = (
     {"nearest_even", "nearest_away", "up"},
     {"nearest_even", "nearest_away", "down"},
 )

@@ -18,13 +18,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, get_args
 
 SpecialCodes = Literal["ieee", "all_ones_nan", "none"]
 
 
+@cache
 def power_of_two(exponent: int) -> Fraction:
     """Return 2 to a positive or negative integer power, exactly.
 
@@ -42,8 +43,9 @@ class FloatFormat:
     trailing significand field. A normal number is
     (-1)^sign x 2^(biased exponent - bias) x (1 + field / 2^significand_bits).
 
-    Raises ValueError for widths outside 2 to 11 exponent bits and 0 to 52 significand bits:
-    within these limits every value is exact as a Python float.
+    Every value is exact as a Python float. Raises ValueError for widths outside 2 to 11
+    exponent bits and 0 to 52 significand bits, for a bias that leads out of the range of
+    float, and for "ieee" special codes without a significand field to tell infinity from NaN.
 
     >>> FP16.bits, FP16.precision, FP16.emin, FP16.emax
     (16, 11, -14, 15)
@@ -74,7 +76,13 @@ class FloatFormat:
 
     def __post_init__(self) -> None:
         _check_width("exponent_bits", self.exponent_bits, 2, 11)
-        _check_width("significand_bits", self.significand_bits, 0, 52)
+        lowest = 1 if self.special_codes == "ieee" else 0
+        _check_width("significand_bits", self.significand_bits, lowest, 52)
+        if self.special_codes not in get_args(SpecialCodes):
+            legal = ", ".join(get_args(SpecialCodes))
+            raise ValueError(f"special_codes = {self.special_codes!r} is none of {legal}")
+        if self.emax > 1023 or self.emin - self.significand_bits < -1074:
+            raise ValueError(f"bias = {self.bias} gives {self.name} values that no float holds")
 
     @property
     def bits(self) -> int:

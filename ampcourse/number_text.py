@@ -39,12 +39,16 @@ class NumberTextError(ValueError):
         self.position = position
         self.reason = reason
         start = max(0, position - _SHOWN // 2)
-        shown = "".join(c if c.isprintable() else "\ufffd" for c in text[start : start + _SHOWN])
+        before = ("\u2026" if start else "") + text[start:position]
+        after = text[position : start + _SHOWN]
         super().__init__(
             f"not a number: {reason} (position {position})\n"
-            f"    {shown}\n"
-            f"    {' ' * (position - start)}^"
+            f"    {_printable(before + after)}\n"
+            f"    {' ' * len(before)}^"
         )
+
+    def __reduce__(self) -> tuple[type[NumberTextError], tuple[str, int, str]]:
+        return type(self), (self.text, self.position, self.reason)
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,10 @@ def decimal_text(x: Fraction) -> str:
     if places == 0:
         return minus + digits
     return f"{minus}{digits[:-places]}.{digits[-places:]}"
+
+
+def _printable(text: str) -> str:
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
 class _Scanner:

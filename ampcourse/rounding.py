@@ -93,8 +93,12 @@ def floor_log2(x: Fraction) -> int:
         raise ValueError("0 has no binary exponent")
     numerator, denominator = abs(x.numerator), x.denominator
     exponent = numerator.bit_length() - denominator.bit_length()
-    # The quotient of an a-bit and a b-bit number lies between 2^(a-b-1) and 2^(a-b+1).
-    return exponent if abs(x) >= power_of_two(exponent) else exponent - 1
+    # An a-bit number over a b-bit one lies between 2^(a-b-1) and 2^(a-b+1).
+    if exponent >= 0:
+        reached = numerator >= denominator << exponent
+    else:
+        reached = numerator << -exponent >= denominator
+    return exponent if reached else exponent - 1
 
 
 def check_mode(mode: str) -> None:
