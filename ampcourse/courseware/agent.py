@@ -97,8 +97,8 @@ class Encoder:
 
 def compile_call(call: str) -> Callable[[dict[str, Any]], Any]:
     """Return a function of the namespace: an expression's value, or what a scenario returns."""
-    if "\n" not in call.strip():
-        code = compile(call.strip(), "<check>", "eval")
+    if "\n" not in call:
+        code = compile(call, "<check>", "eval")
         return lambda namespace: eval(code, namespace)
     module = ast.parse("def scenario(): pass")
     function = module.body[0]
@@ -174,11 +174,14 @@ def limit_memory(extra: int) -> None:
 
 
 def reply(calls: list[str]) -> str:
-    """Return the outcomes of the calls and the refused imports so far, as JSON."""
+    """Return the outcomes of the calls and the imports refused since the last reply, as JSON."""
     import __main__
 
     outcomes = evaluate_all(calls, __main__.__dict__)
-    return json.dumps({"outcomes": outcomes, "refused": guard.hits if guard else []})
+    refused = guard.hits[:] if guard else []
+    if guard:
+        guard.hits.clear()
+    return json.dumps({"outcomes": outcomes, "refused": refused})
 
 
 class ImportGuard:

@@ -86,7 +86,7 @@ def failed(task: str, verdicts: "Sequence[Verdict]") -> Card:
 
 def failure(verdict: "Verdict") -> str:
     """One failed item as a list entry."""
-    call = f"<code style='white-space:pre-wrap'>{escape(verdict.check.call.strip())}</code>"
+    call = f"<code style='white-space:pre-wrap'>{escape(verdict.check.call)}</code>"
     if verdict.waiting:
         return f"<li>{call} {escape(verdict.message)}</li>"
     expected = escape(verdict.check.expected.text)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from textwrap import dedent
 from types import TracebackType
 from typing import Any
 
@@ -58,7 +59,7 @@ class Verdict:
         if self.waiting:
             return "not solved yet"
         expected = self.check.expected.text
-        return f"`{self.check.call.strip()}` {self.got}; expected {expected}: {self.hint}"
+        return f"`{self.check.call}` {self.got}; expected {expected}: {self.hint}"
 
 
 class TaskNotPassed(AssertionError):
@@ -124,7 +125,7 @@ def check(call: str, expected: Any, reason: str, traps: dict[str, Any] | None = 
     """
     if task.active is None:
         raise RuntimeError(f"check({call!r}, …) stands alone: put it inside `with task(…):`")
-    matcher = expect(expected)
+    matcher, call = expect(expected), dedent(call).strip()
     wrong = tuple((hint, encode(value)) for hint, value in (traps or {}).items())
     line = sys._getframe(1).f_lineno
     task.active.checks.append(Check(call, matcher, reason, wrong, line))
@@ -139,7 +140,7 @@ def judge(check: Check, outcome: dict[str, Any]) -> Verdict:
     if "error" in outcome:
         return judge_error(check, outcome["error"])
     if "value" not in outcome:
-        got = f"gave {outcome.get('not_plain', 'nothing')}"
+        got = str(outcome.get("no_result") or f"gave {outcome.get('not_plain', 'nothing')}")
         return Verdict(check, passed=False, got=got, hint=check.reason)
     for hint, tree in check.traps:
         if equal(tree, outcome["value"]) and not check.expected.accepts({"value": tree}):

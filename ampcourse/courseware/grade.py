@@ -22,6 +22,7 @@ from ampcourse.courseware.submission import Piece, SubmissionError, lesson_of, r
 BATCH = 50
 HANGS = 2  # calls of one task that may run into the time limit before the rest is given up
 RESTARTS = 8
+DEFAULT = Limits()
 
 
 class OutOfTime(Exception):
@@ -34,8 +35,9 @@ class Run:
 
     piece: Piece
     error: str = ""
-    whole: bool = True  # False once the kernel was lost: then statement by statement
+    whole: bool = True  # False once it cost a kernel: then statement by statement
     skip: set[int] = field(default_factory=set)
+    refused: list[str] = field(default_factory=list)  # forbidden imports it tried
 
 
 @dataclass
@@ -47,7 +49,6 @@ class Session:
     runs: list[Run] = field(default_factory=list)
     kernel: Kernel | None = None
     restarts: int = 0
-    refused: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.end = time.monotonic() + self.limits.notebook
@@ -61,11 +62,15 @@ class Session:
 
     def ready(self) -> Kernel:
         """Return a kernel in which set-up and all earlier pieces have run."""
-        if self.kernel is None:
+        while self.kernel is None:
             self.kernel = Kernel(self.sheet.lesson.forbidden, self.limits)
             self.kernel.set_up(self.sheet.lesson.setup)
-            for run in self.runs:
-                self.play(run)
+            try:
+                for run in self.runs:
+                    self.play(run)
+                self.kernel.evaluate([], self.limits.check)  # what was refused is known already
+            except KernelLost:
+                self.drop()
         return self.kernel
 
     def drop(self) -> None:
@@ -82,17 +87,16 @@ class Session:
 
     def add(self, piece: Piece) -> Run:
         """Run a piece and keep it for replays."""
-        self.ready()
         run = Run(piece)
         while True:
+            self.ready()
             try:
-                self.ready()
                 self.play(run)
-            except KernelLost as error:
-                # Not even this may cost what the cell defines before or after the fault.
-                run.error, run.whole = f"this cell {error}", False
+                _, refused = self.ready().evaluate([], self.left(self.limits.check))
+            except KernelLost:
                 self.drop()
                 continue
+            run.refused += refused
             self.runs.append(run)
             return run
 
@@ -100,47 +104,48 @@ class Session:
         """Run a piece as a whole, or its statements but for those that cost a kernel."""
         assert self.kernel is not None
         if run.whole:
-            reply = self.kernel.execute(run.piece.text, self.left(self.limits.cell))
-            if reply.status != "ok":
-                run.error = reply.error
+            try:
+                reply = self.kernel.execute(run.piece.text, self.left(self.limits.cell))
+            except KernelLost as error:
+                # From now on by statement: the fault must not cost what else the cell defines.
+                run.error, run.whole = f"this cell {error}", False
+                raise
+            run.error = "" if reply.status == "ok" else f"this cell stopped: {reply.error}"
             return
         for index, statement in enumerate(statements(run.piece.text)):
             if index in run.skip:
                 continue
             try:
-                self.kernel.execute(statement, self.left(self.limits.cell))
+                if self.kernel.execute(statement, self.left(self.limits.cell)).status == "error":
+                    return
             except KernelLost:
                 run.skip.add(index)
                 raise
 
-    def outcomes(self, calls: list[str]) -> list[dict[str, Any]]:
-        """Return the outcomes of a task's calls; one that hangs or kills is known by name."""
+    def outcomes(self, calls: list[str]) -> tuple[list[dict[str, Any]], list[str]]:
+        """Return the outcomes of a task's calls, and the forbidden imports they tried.
+
+        Calls travel in batches; one that hangs or kills the kernel is found by trying alone.
+        """
         done: list[dict[str, Any]] = []
+        refused: list[str] = []
         hangs, size = 0, BATCH
-        while len(done) < len(calls):
-            if hangs >= HANGS:
-                return done + [failed("was not tried: two calls before it failed to end")] * (
-                    len(calls) - len(done)
-                )
+        while len(done) < len(calls) and hangs < HANGS:
             batch = calls[len(done) : len(done) + size]
             try:
-                got, self.refused = self.ready().evaluate(batch, self.left(self.limits.check))
+                got, tried = self.ready().evaluate(batch, self.left(self.limits.check))
+                trouble = f"gave no result within {self.limits.check:g} s"
+                refused += tried
             except KernelLost as error:
-                got = [failed(str(error))] if size == 1 else []
-                hangs += size == 1
+                got, trouble = [], str(error)
                 self.drop()
-            else:
-                if not got and size == 1:
-                    got = [failed(f"gave no result within {self.limits.check:g} s")]
-                    hangs += 1
+            if size == 1 and not got:
+                got = [{"no_result": trouble}]
+                hangs += 1
             done += got
-            size = BATCH if size == 1 and got else 1 if len(got) < len(batch) else BATCH
-        return done
-
-
-def failed(text: str) -> dict[str, Any]:
-    """Return the outcome of a call that never gave one."""
-    return {"no_result": text}
+            size = BATCH if len(got) == len(batch) else 1
+        rest = [{"no_result": "was not tried: two calls before it did not end"}]
+        return done + rest * (len(calls) - len(done)), refused
 
 
 def statements(text: str) -> list[str]:
@@ -152,7 +157,7 @@ def statements(text: str) -> list[str]:
     return [ast.unparse(node) for node in nodes]
 
 
-def grade(sheet: Sheet, path: Path, limits: Limits = Limits()) -> Report:  # noqa: B008
+def grade(sheet: Sheet, path: Path, limits: Limits = DEFAULT) -> Report:
     """Grade one file against a lesson's sheet; raises SubmissionError, KernelUnusable."""
     submission = read_submission(path, sheet.lesson)
     session = Session(sheet, limits)
@@ -181,23 +186,16 @@ def entry_of(sheet: Sheet, task: str) -> Entry:
 
 def grade_task(session: Session, entry: Entry, run: Run | None) -> TaskReport:
     """Evaluate and judge one task's checks."""
-    outcomes = session.outcomes([check.call for check in entry.checks])
-    own = [name for name in session.refused if guilty(name, entry, run)]
-    if own:
+    outcomes, refused = session.outcomes([check.call for check in entry.checks])
+    refused += run.refused if run else []
+    if refused:
         return entry.lost(
-            f"it imports {own[0]}, which this lesson asks you to build: no points for this task"
+            f"it imports {refused[0]}, which this lesson asks you to build: no points"
         )
     return entry.report(outcomes, note=run.error if run else "")
 
 
-def guilty(name: str, entry: Entry, run: Run | None) -> bool:
-    """Return whether a refused import stands in this task's own cell."""
-    return run is not None and name.rpartition(".")[2] in run.piece.text
-
-
-def grade_files(
-    course: Course, paths: list[Path], limits: Limits = Limits()  # noqa: B008
-) -> Iterator[Report]:  # fmt: skip
+def grade_files(course: Course, paths: list[Path], limits: Limits = DEFAULT) -> Iterator[Report]:
     """Grade files one by one; a file that cannot be read gets a report that says so."""
     sheets: dict[str, Sheet] = {}
     for path in paths:

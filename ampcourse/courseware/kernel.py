@@ -106,7 +106,7 @@ class Kernel:
         work.mkdir()
         own = {"IPYTHONDIR": str(self.folder), "MPLBACKEND": "agg"}
         self.manager.start_kernel(cwd=str(work), env={**os.environ, **own})
-        self.pid = int(self.manager.provisioner.pid)
+        self.pid = int(getattr(self.manager.provisioner, "pid", 0))
         self.process = psutil.Process(self.pid)
         context = zmq.Context()
         context.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE)

@@ -44,7 +44,7 @@ class Entry:
 
     def failures(self, verdicts: list[Verdict]) -> list[Failure]:
         """Return one failure per lost item: visible before hidden, a known cause before any."""
-        chosen: dict[str, tuple[bool, int]] = {}
+        chosen: dict[str, tuple[bool, bool, int]] = {}
         for index, verdict in enumerate(verdicts):
             if not verdict.passed:
                 rank = (not verdict.trapped, index in self.hidden, index)
@@ -52,7 +52,7 @@ class Entry:
                 chosen[reason] = min(chosen.get(reason, rank), rank)
         return [
             Failure(
-                call=verdicts[index].check.call.strip(),
+                call=verdicts[index].check.call,
                 got=verdicts[index].got,
                 expected=verdicts[index].check.expected.text,
                 hint=verdicts[index].hint,
