@@ -1,0 +1,1 @@
+"""What runs before anything is installed: standard library only, Python 3.11 or newer."""

@@ -1,0 +1,80 @@
+"""`python3 -m ampcourse …` from a clone: find or make the environment, then go on in it."""
+
+import os
+import sys
+from pathlib import Path
+
+from ampcourse.bootstrap.handover import hand_over
+from ampcourse.bootstrap.install import install
+from ampcourse.bootstrap.requirements import missing, requirements
+from ampcourse.bootstrap.trouble import SetupError, explain_os_error
+from ampcourse.bootstrap.venv import Venv
+
+# What each command needs before it can run; any other runs with what there is.
+EXTRAS = {
+    "lab": frozenset({"lab"}),
+    "build": frozenset({"lab"}),
+    "grade": frozenset({"lab"}),
+    "test": frozenset({"lab", "test"}),
+}
+
+
+def start(argv: list[str]) -> int:
+    """Run an ampcourse command in an environment that has what it needs; return its exit code.
+
+    That is the environment this process runs in, if it has everything, else the clone's
+    `.venv`, which is made or brought up to date first where the command needs it.
+    """
+    venv = Venv(Path(__file__).resolve().parents[2])
+    try:
+        here = _prepare(venv, argv)
+    except KeyboardInterrupt:
+        say("\nStopped. Run the same command again and it goes on from here.")
+        return 130
+    except SetupError as error:
+        say(str(error))
+        return 1
+    except OSError as error:
+        say(explain_os_error(error, venv.clone))
+        return 1
+    if here:
+        return _run_here(argv)
+    return hand_over([str(venv.python), "-m", "ampcourse", *argv], _activated(venv))
+
+
+def say(text: str) -> None:
+    """Tell the person at the terminal; standard output stays free for what a command prints."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def _prepare(venv: Venv, argv: list[str]) -> bool:
+    """Make sure the command can run; tell whether in this process or else in the `.venv`."""
+    asks_for_help = not argv or argv[0].startswith("-") or not {"-h", "--help"}.isdisjoint(argv)
+    if asks_for_help or not venv.pyproject.is_file():
+        return True
+    extras = EXTRAS.get(argv[0], frozenset())
+    inside = venv.is_current()
+    if extras and not inside and not missing(requirements(venv.pyproject, extras)):
+        return True
+    if venv.is_ready(extras or EXTRAS["lab"]):
+        return inside
+    if not extras:
+        return True
+    install(venv, extras, say)
+    return False
+
+
+def _run_here(argv: list[str]) -> int:
+    from ampcourse.cli import main
+
+    return main(argv)
+
+
+def _activated(venv: Venv) -> dict[str, str]:
+    """Return the environment variables as they are once the `.venv` is activated."""
+    names = dict(os.environ)
+    for misleading in ("PYTHONHOME", "__PYVENV_LAUNCHER__"):
+        names.pop(misleading, None)
+    names["VIRTUAL_ENV"] = str(venv.folder)
+    names["PATH"] = os.pathsep.join([str(venv.programs), names.get("PATH", os.defpath)])
+    return names
