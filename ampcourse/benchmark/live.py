@@ -1,0 +1,137 @@
+"""Compare FP32 with mixed precision on this machine, now.
+
+To make a record for the course: `python -m ampcourse.benchmark.live --repeats 5 --save NAME`
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from statistics import median
+from typing import Any
+
+import torch
+
+from ampcourse.benchmark.records import FOLDER, save
+from ampcourse.benchmark.result import Measurement, Result
+from ampcourse.training.data import fashion_mnist
+from ampcourse.training.hardware import Hardware, this_machine
+from ampcourse.training.loop import Run, race
+
+# On a GPU the small network would only measure Python: it gets more channels and more images.
+SIZES: Mapping[str, dict[str, int]] = {
+    "cpu": {"width": 16, "batch": 50, "epochs": 2},
+    "cuda": {"width": 256, "batch": 500, "epochs": 10},
+}
+
+
+def compare(hardware: Hardware | None = None, *, seconds: float = 6.0) -> Result:
+    """Train the small CNN in FP32 and in mixed precision, taking turns, and return the result.
+
+    Uses the shipped FashionMNIST subset, so that what is installed does not change the numbers.
+    Stops early after about `seconds`, both runs after the same number of steps.
+    """
+    hardware = hardware or this_machine()
+    size = SIZES[hardware.device]
+    data = fashion_mnist(use="subset")
+    runs = race(("fp32", hardware.amp), data, device=hardware.device, seconds=seconds, **size)
+    return _result(hardware, [runs])
+
+
+def repeat(hardware: Hardware, repeats: int) -> Result:
+    """Return the comparison with the median step over `repeats` trainings of each recipe."""
+    size = SIZES[hardware.device]
+    data = fashion_mnist(use="subset")
+    races = [
+        race(("fp32", hardware.amp), data, device=hardware.device, **size) for _ in range(repeats)
+    ]
+    return _result(hardware, races)
+
+
+def _result(hardware: Hardware, races: Sequence[Sequence[Run]]) -> Result:
+    baseline, amp = ([race[i] for race in races] for i in (0, 1))
+    size = SIZES[hardware.device]
+    return Result(
+        task="small CNN, FashionMNIST subset",
+        hardware=hardware.name,
+        kind="measured",
+        unit="ms/step",
+        baseline=_measurement(_baseline_precision(hardware), baseline),
+        amp=_measurement(hardware.amp, amp),
+        date=datetime.now(UTC).date().isoformat(),
+        source="python -m ampcourse.benchmark.live",
+        driver=_driver(hardware),
+        versions=_versions(),
+        flags={
+            "batch": baseline[0].batch,
+            "width": size["width"],
+            "steps": sum(run.steps for run in baseline),
+            "trainings": len(races),
+            **_machine_flags(hardware),
+        },
+    )
+
+
+def _measurement(precision: str, runs: Sequence[Run]) -> Measurement:
+    step_ms = median(run.step_ms for run in runs)
+    return Measurement(precision, round(step_ms, 3), accuracy=round(runs[0].accuracy, 4))
+
+
+def _baseline_precision(hardware: Hardware) -> str:
+    # PyTorch computes FP32 convolutions in TF32 where the GPU can: then that is the baseline.
+    tf32 = hardware.device == "cuda" and torch.cuda.get_device_capability() >= (8, 0)
+    return "tf32" if tf32 and torch.backends.cudnn.conv.fp32_precision == "tf32" else "fp32"
+
+
+def _machine_flags(hardware: Hardware) -> dict[str, Any]:
+    if hardware.device == "cuda":
+        return {"conv_fp32_precision": torch.backends.cudnn.conv.fp32_precision}
+    return {
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "simd": torch.backends.cpu.get_cpu_capability(),
+        "bf16_instructions": hardware.bf16,
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "cuda": torch.version.cuda,
+        "system": platform.platform(terse=True),
+    }
+    return {name: version for name, version in found.items() if version}
+
+
+def _driver(hardware: Hardware) -> str | None:
+    tool = shutil.which("nvidia-smi") if hardware.device == "cuda" else None
+    if tool is None:
+        return None
+    ask = [tool, "--query-gpu=driver_version", "--format=csv,noheader"]
+    answer = subprocess.run(ask, capture_output=True, text=True, check=False, timeout=10)
+    return next(iter(answer.stdout.split()), None)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and print; with --save, keep the record among those of the course."""
+    parser = argparse.ArgumentParser(description="Compare FP32 with mixed precision here.")
+    parser.add_argument("--repeats", type=int, default=5, help="trainings per recipe")
+    parser.add_argument("--save", metavar="NAME", help="write the record NAME.json")
+    options = parser.parse_args(arguments)
+    if options.repeats < 1:
+        parser.error(f"--repeats {options.repeats}: at least 1 training is needed")
+    result = repeat(this_machine(), options.repeats)
+    print(f"{result.hardware}: {result.baseline.precision} {result.baseline.value} ms, ", end="")
+    print(f"{result.amp.precision} {result.amp.value} ms, factor {result.speedup:.2f}")
+    if options.save:
+        save(result, FOLDER / f"{options.save}.json")
+
+
+if __name__ == "__main__":
+    main()
