@@ -168,7 +168,7 @@ def grade(sheet: Sheet, path: Path, limits: Limits = DEFAULT) -> Report:
             run = session.add(piece)
             later = {other.task for other in submission.pieces[index + 1 :]}
             if piece.task and piece.task not in later:
-                reports[piece.task] = grade_task(session, entry_of(sheet, piece.task), run)
+                reports[piece.task] = grade_task(session, sheet.entry(piece.task), run)
         for entry in sheet.entries:  # tasks whose cell is missing: an added cell may solve them
             if entry.task.id not in reports:
                 reports[entry.task.id] = grade_task(session, entry, None)
@@ -178,10 +178,6 @@ def grade(sheet: Sheet, path: Path, limits: Limits = DEFAULT) -> Report:
         session.close()
     tasks = tuple(reports.get(entry.task.id) or entry.lost(trouble) for entry in sheet.entries)
     return Report(str(path), sheet.lesson.slug, tasks, submission.notes)
-
-
-def entry_of(sheet: Sheet, task: str) -> Entry:
-    return next(entry for entry in sheet.entries if entry.task.id == task)
 
 
 def grade_task(session: Session, entry: Entry, run: Run | None) -> TaskReport:

@@ -74,6 +74,10 @@ class Sheet:
     lesson: Lesson
     entries: tuple[Entry, ...]
 
+    def entry(self, task: str) -> Entry:
+        """Return a task's entry."""
+        return next(entry for entry in self.entries if entry.task.id == task)
+
 
 def make_sheet(lesson: Lesson) -> Sheet:
     """Record a lesson's checks; raises SourceError for an item without a hidden check."""

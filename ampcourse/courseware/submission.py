@@ -165,13 +165,14 @@ def read_submission(path: Path, lesson: Lesson) -> Submission:
     stubs = {task.id: min(given.pop(task.id), key=len) for task in lesson.tasks}
     known = set().union(*given.values())
     pieces, seen = [], dict.fromkeys(stubs, 0)
+    solved = {name for cell in cells for name in cell.names if cell.text.strip() != stubs.get(name)}
     for cell in cells:
         name = next((name for name in cell.names if name in stubs or name in given), "")
         if name in stubs:
             seen[name] += 1
             if not cell.code:
                 notes.append(f"the solution cell of {name} is no code cell any more")
-            elif cell.text.strip() != stubs[name] or seen[name] == 1:
+            elif cell.text.strip() != stubs[name] or name not in solved:
                 pieces.append(Piece(cell.text, name))
         elif name or cell.text.strip() in known:
             if name and cell.text.strip() not in given[name]:
