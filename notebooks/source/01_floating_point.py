@@ -1,0 +1,999 @@
+# %% [markdown]
+r"""
+# What number do these bits mean?
+
+Here are sixteen bits: `0 11110 1111111111`. In FP16, the 16-bit float of mixed-precision
+training, they are the largest number there is. How large is that?
+
+A much-copied article says about 32768. The truth is nearly twice as much, the article's figure
+for FP32 is off by the same factor, and one small slip explains both. By the end of this lesson
+you will spot the slip at a glance, because you will have built the whole thing yourself: a
+function that reads the bits of any float, one that writes them, and the list of every number
+that FP16 has.
+
+You need Python and powers of two, but no PyTorch and no GPU. There are six tasks; plan about 40
+minutes.
+
+## Predict first
+
+Replace the four guesses below by your own and run the cell. Nobody grades them, and the lesson
+comes back to them at the end: an answer sticks better when you have bet on another one.
+"""
+
+# %%
+my_largest = 32768  # the largest finite number of FP16
+my_overflow = 32769  # the first positive integer that becomes infinity in FP16
+my_share = 0.1  # how much of FP16's positive numbers lies below 1: 0.1 is a tenth of them
+my_closer = "bf16"  # which of "fp16" and "bf16" comes closer to 0.1
+
+# %% [markdown]
+r"""
+## A number you can take apart
+
+Below is a number with its bits laid open. Play with it before you read on.
+
+1. The number typed in is 0.1. Which value do the bits really hold?
+2. Move the slider of the exponent field by one, then the slider of the significand field by
+   one. Which of them multiplies the number, which adds to it?
+3. Make all exponent bits 0, then all of them 1. What does the class say?
+4. Narrow the significand to 3 bits. What is left of 0.1?
+"""
+
+# %% tags=["nbval-ignore-output"]
+from ampcourse.widgets import explorer
+
+explorer("fp16", "0.1")
+
+# %% [markdown]
+r"""
+## Three fields
+
+A float is scientific notation in base two, cut into three fields: one **sign** bit, an
+**exponent field** $E$, and a **significand field** $F$ (older texts call the significand the
+mantissa). To choose a format is, above all, to choose how wide the last two are. In this lesson
+a format is a small record of those widths, and `split` cuts a code, the bits read as one
+integer, into its fields. The tasks may use both.
+"""
+
+# %% tags=["setup"]
+from typing import NamedTuple
+
+from ampcourse.courseware import check, inf, nan, task
+
+
+class Format(NamedTuple):
+    exponent_bits: int
+    significand_bits: int  # the bits that are stored
+    has_infinity: bool = True
+    has_nan: bool = True
+
+
+# %% tags=["setup"]
+FP32, TF32, FP16 = Format(8, 23), Format(8, 10), Format(5, 10)
+BF16, E5M2 = Format(8, 7), Format(5, 2)
+E4M3 = Format(4, 3, has_infinity=False)
+E2M1 = Format(2, 1, has_infinity=False, has_nan=False)
+
+
+def split(code, fmt):
+    """Cut a code into its sign bit, exponent field and significand field."""
+    e, m = fmt.exponent_bits, fmt.significand_bits
+    return code >> (e + m), (code >> m) % 2**e, code % 2**m
+
+
+# %%
+code = 0x2E66  # what FP16 holds for 0.1
+print(f"{code:016b}")
+print(split(code, FP16))
+
+# %% [markdown]
+r"""
+The sign bit is 0, so the number is positive. The exponent field is 11, but it is **biased**: a
+format with $k$ exponent bits stores the exponent plus $2^{k-1} - 1$, which is 15 for FP16, so
+that small and large numbers both find room without a second sign. Here it means
+$2^{11-15} = 2^{-4}$.
+
+The significand field is the part behind the binary point. In front of it stands a 1 that is not
+stored, the **implicit bit**: every number can be shifted until it starts with a 1, so there is
+no need to keep it. That gives $1 + 614/1024$, and the product of the two is the number:
+"""
+
+# %%
+from fractions import Fraction
+
+held = Fraction(2) ** (11 - 15) * (1 + Fraction(614, 1024))
+print(held, "=", float(held))
+print("missing from 1/10:", Fraction(1, 10) - held)
+
+# %% [markdown]
+r"""
+## All the numbers of a small format
+
+FP16 has too many numbers to draw. Here are two formats of six bits, from zero upwards:
+`1 + 3 + 2` stands for a sign, three exponent bits and two significand bits. Before you look:
+are a format's numbers evenly spaced, and what happens close to zero?
+"""
+
+# %% tags=["nbval-ignore-output"]
+from ampcourse.decode import decode as read_bits
+from ampcourse.formats import FORMATS, ieee_like
+from ampcourse.plotting import show
+from ampcourse.plotting.number_line import gaps, number_line, ranges
+
+
+def positive_half(exponent_bits, significand_bits):
+    fmt = ieee_like(exponent_bits, significand_bits)
+    decoded = [read_bits(code, fmt) for code in range(fmt.sign_mask)]
+    return [(number.value, number.kind) for number in decoded if number.fraction is not None]
+
+
+# %% tags=["nbval-ignore-output"]
+show(
+    number_line({"1 + 3 + 2": positive_half(3, 2), "1 + 2 + 3": positive_half(2, 3)}),
+    alt="Two number lines. With 3 exponent bits the numbers reach 14 and the gaps grow; with 2 "
+    "they end at 3.75 and lie closer. Next to zero the subnormals keep one even gap.",
+)
+
+# %% [markdown]
+r"""
+Three things to see. From one power of two to the next, a stretch called a **binade**, the numbers
+are evenly spaced, and in the binade above it the gap is twice as wide. A bit moved from the
+exponent to the significand buys closer numbers and pays with range. And towards zero the halving
+stops: the **subnormal** numbers carry the gap of the lowest binade evenly down to zero. Change
+`(3, 2)` to `(4, 1)` and run the cell again to see the other extreme.
+
+Now the rule in full, with $m$ for the number of significand bits:
+
+| exponent field $E$ | significand field $F$ | meaning |
+|---|---|---|
+| 0 | 0 | zero, in two versions: $+0$ and $-0$ |
+| 0 | not 0 | subnormal number $\pm\,2^{1-\text{bias}} \times F/2^m$ |
+| neither 0 nor all ones | any | normal number $\pm\,2^{E-\text{bias}} \times (1 + F/2^m)$ |
+| all ones | 0 | infinity, $\pm\infty$ |
+| all ones | not 0 | NaN, not a number |
+
+A subnormal has no implicit 1, and its exponent is $1 - \text{bias}$, that of $E = 1$, not
+$0 - \text{bias}$: this is what keeps the gap the same on both sides of the border.
+
+Very small formats cannot afford the last two rows. E4M3, one of the two FP8 formats, uses the
+all-ones exponent for ordinary numbers: it has no infinity, and only the code with all exponent
+bits and all significand bits set, once per sign, is NaN. E2M1, the FP4 format, has neither. Our
+records say so in `has_infinity` and `has_nan`. (Rules: IEEE 754-2019, clause 3.4; OCP's OFP8 1.0
+for E4M3, its MX 1.0 for E2M1.)
+
+### t01_1 · Classify a code
+
+What kind of number is a code? Return one of the words `"zero"`, `"subnormal"`, `"normal"`,
+`"infinity"`, `"nan"`. The check cell under each task tells you at once how you did; it also tries
+some inputs that you do not see when your work is graded.
+"""
+
+
+# %% task="t01_1" forbids=["ampcourse.decode", "ampcourse.formats", "gfloat", "ml_dtypes"]
+def classify(code, fmt):
+    """Return "zero", "subnormal", "normal", "infinity" or "nan"."""
+    ### BEGIN SOLUTION
+    _, exponent, significand = split(code, fmt)
+    if exponent == 0:
+        return "subnormal" if significand else "zero"
+    if exponent == 2**fmt.exponent_bits - 1:
+        if fmt.has_infinity:
+            return "nan" if significand else "infinity"
+        if fmt.has_nan and significand == 2**fmt.significand_bits - 1:
+            return "nan"
+    return "normal"
+    ### END SOLUTION
+
+
+# %% check="t01_1" points=4
+with task("t01_1"):
+    ordinary = "an exponent field that is neither 0 nor all ones makes a normal number"
+    lowest = "under an exponent field of 0 lie zero, if the significand field is 0, and subnormals"
+    reserved = "an all-ones exponent is reserved: infinity if the significand field is 0, else NaN"
+    finite = "a format without infinity uses the all-ones exponent for ordinary numbers"
+    check("classify(0x2E66, FP16)", "normal", ordinary)
+    check("classify(0x0000, FP16)", "zero", lowest)
+    check("classify(0x0001, FP16)", "subnormal", lowest)
+    check("classify(0x7C00, FP16)", "infinity", reserved)
+    check("classify(0x7E00, FP16)", "nan", reserved)
+    check("classify(0x78, E4M3)", "normal", finite)
+    ### BEGIN HIDDEN TESTS
+    from math import isinf, isnan
+    from random import Random
+
+    import ml_dtypes
+    import numpy as np
+
+    def t01_1_kind(code, width, dtype):
+        """Ask ml_dtypes what a code is."""
+        value = abs(float(np.array([code], width).view(dtype)[0]))
+        if isnan(value) or isinf(value):
+            return "nan" if isnan(value) else "infinity"
+        if value == 0:
+            return "zero"
+        return "subnormal" if value < float(ml_dtypes.finfo(dtype).smallest_normal) else "normal"
+
+    t01_1_random = Random(101)
+    t01_1_reasons = {"normal": ordinary, "zero": lowest, "subnormal": lowest, "infinity": reserved}
+    t01_1_traps = {
+        "zero": {"minus zero is a zero: the sign is no part of the significand": "subnormal"},
+        "subnormal": {"an exponent field of 0 alone does not make a zero": "zero"},
+        "infinity": {"an all-ones exponent alone does not make a NaN": "nan"},
+        "nan": {"NaN has many patterns, one for each significand field but 0": "infinity"},
+    }
+    for t01_1_name, e, m, width, dtype in (
+        ("FP16", 5, 10, "u2", np.float16),
+        ("BF16", 8, 7, "u2", ml_dtypes.bfloat16),
+        ("FP32", 8, 23, "u4", np.float32),
+        ("E5M2", 5, 2, "u1", ml_dtypes.float8_e5m2),
+    ):
+        for sign in (0, 1 << (e + m)):
+            for exponent in (0, t01_1_random.randrange(1, 2**e - 1), 2**e - 1):
+                for field in (0, 2 ** (m - 1), *t01_1_random.sample(range(1, 2**m), 3)):
+                    code = sign | exponent << m | field
+                    kind = t01_1_kind(code, width, dtype)
+                    check(f"classify({code:#x}, {t01_1_name})", kind,
+                          t01_1_reasons.get(kind, reserved), t01_1_traps.get(kind))  # fmt: skip
+    for code in (0x00, 0x03, 0x08, 0x45, 0x78, 0x79, 0x7D, 0x7E, 0x7F, 0xF8, 0xFB, 0xFE, 0xFF):
+        kind = t01_1_kind(code, "u1", ml_dtypes.float8_e4m3fn)
+        traps = {"E4M3 has no infinity": "infinity"} if kind == "normal" else {
+            "E4M3 keeps one NaN per sign, the code of all ones": "normal"}  # fmt: skip
+        check(f"classify({code:#x}, E4M3)", kind, finite, traps)
+    for code in range(16):
+        kind = t01_1_kind(code, "u1", ml_dtypes.float4_e2m1fn)
+        check(f"classify({code:#x}, E2M1)", kind, finite)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+### t01_2 · Decode a code
+
+Now the value. Turn the table above into a function that returns a Python `float`; a double has
+room for every number of these formats, so nothing is lost on the way. `inf` and `nan` are at
+hand, and -0.0 is not the same answer as 0.0.
+"""
+
+
+# %% task="t01_2" forbids=["ampcourse.decode", "gfloat", "ml_dtypes", "torch"]
+def decode(code, fmt):
+    """Return the value of a code as a float."""
+    ### BEGIN SOLUTION
+    sign, exponent, significand = split(code, fmt)
+    bias = 2 ** (fmt.exponent_bits - 1) - 1
+    top = exponent == 2**fmt.exponent_bits - 1
+    if top and fmt.has_infinity:
+        magnitude = nan if significand else inf
+    elif top and fmt.has_nan and significand == 2**fmt.significand_bits - 1:
+        magnitude = nan
+    else:
+        implicit_bit = 1 if exponent else 0
+        magnitude = implicit_bit + significand / 2**fmt.significand_bits
+        magnitude *= 2.0 ** (max(exponent, 1) - bias)
+    return -magnitude if sign else magnitude
+    ### END SOLUTION
+
+
+# %% check="t01_2" points=5
+with task("t01_2"):
+    normal = "a normal number is (-1)^sign * 2^(E - bias) * (1 + F / 2^m)"
+    subnormal = "a subnormal is (-1)^sign * 2^(1 - bias) * F / 2^m"
+    signed_zero = "zero has a sign too"
+    reserved = "an all-ones exponent is reserved: infinity if the significand field is 0, else NaN"
+    finite = "a format without infinity uses the all-ones exponent for ordinary numbers"
+    check("decode(0x2E66, FP16)", 0.0999755859375, normal)
+    check("decode(0xC500, FP16)", -5.0, normal)
+    check("decode(0x0001, FP16)", 2**-24, subnormal)
+    check("decode(0x8000, FP16)", -0.0, signed_zero)
+    check("decode(0x7C00, FP16)", inf, reserved)
+    check("decode(0x7E, E4M3)", 448.0, finite)
+    ### BEGIN HIDDEN TESTS
+    from random import Random
+
+    import ml_dtypes
+    import numpy as np
+
+    t01_2_random = Random(102)
+    t01_2_dtypes = {
+        "FP16": (5, 10, "u2", np.float16),
+        "BF16": (8, 7, "u2", ml_dtypes.bfloat16),
+        "FP32": (8, 23, "u4", np.float32),
+        "E5M2": (5, 2, "u1", ml_dtypes.float8_e5m2),
+        "E4M3": (4, 3, "u1", ml_dtypes.float8_e4m3fn),
+        "E2M1": (2, 1, "u1", ml_dtypes.float4_e2m1fn),
+        "Format(3, 4)": (3, 4, "u1", ml_dtypes.float8_e3m4),
+    }
+
+    def t01_2_check(code, name, reason, traps=None):
+        """Expect what ml_dtypes makes of the code."""
+        value = float(np.array([code], t01_2_dtypes[name][2]).view(t01_2_dtypes[name][3])[0])
+        check(f"decode({code:#x}, {name})", value, reason, traps)
+
+    for name, (e, m, width, dtype) in t01_2_dtypes.items():
+        bias, top, sign = 2 ** (e - 1) - 1, 2**e - 1, 1 << (e + m)
+        for code in t01_2_random.choices(range(1 << m, top << m), k=6):
+            value = float(np.array([code], width).view(dtype)[0])
+            field = code % 2**m / 2**m
+            t01_2_check(code, name, normal, {
+                "the bias is 2^(k-1) - 1, not 2^(k-1)": value / 2,
+                "a normal number has an implicit 1 before the binary point": value - 2.0 ** (
+                    (code >> m) - bias),
+            })  # fmt: skip
+            t01_2_check(code | sign, name, normal, {"the first bit is the sign": value})
+        for field in t01_2_random.choices(range(1, 2**m), k=4):
+            t01_2_check(field, name, subnormal, {
+                "a subnormal has no implicit 1": 2.0**-bias * (1 + field / 2**m),
+                "right exponent, but a subnormal has no implicit 1":
+                    2.0 ** (1 - bias) * (1 + field / 2**m),
+            })  # fmt: skip
+            t01_2_check(field | sign, name, subnormal)
+        # Largest subnormal against smallest normal: a wrong bias cannot show here.
+        border, jump = 2.0 ** (1 - bias), 2.0**-bias * (1 - 2.0**-m)
+        check(f"decode({1 << m:#x}, {name}) - decode({2**m - 1:#x}, {name})",
+              border - border * (1 - 2.0**-m), subnormal,
+              {"the exponent of a subnormal stays at 1 - bias": border - jump})  # fmt: skip
+        t01_2_check(0, name, signed_zero)
+        t01_2_check(sign, name, signed_zero, {"minus zero keeps its sign": 0.0})
+    for name in ("FP16", "BF16", "FP32", "E5M2", "Format(3, 4)"):
+        e, m, _, _ = t01_2_dtypes[name]
+        top, sign = (2**e - 1) << m, 1 << (e + m)
+        ordinary = 2.0 ** (2 ** (e - 1)) if e < 8 else nan
+        for code in (top, top | sign):
+            t01_2_check(code, name, reserved, {
+                "an all-ones exponent alone does not make a NaN": nan,
+                "here an all-ones exponent is no ordinary one": -ordinary if code & sign else
+                ordinary})  # fmt: skip
+        for field in (2 ** (m - 1), *t01_2_random.choices(range(1, 2**m), k=3)):
+            traps = {"NaN has many patterns, one for each significand field but 0": inf}
+            t01_2_check(top | field, name, reserved, traps)
+    for code in range(0x78, 0x80):
+        traps = {"E4M3 has no infinity": inf, "E4M3 keeps one NaN, the code of all ones": 480.0}
+        t01_2_check(code, "E4M3", finite, traps)
+        t01_2_check(code | 0x80, "E4M3", finite)
+    for code in (6, 7, 14, 15):
+        t01_2_check(code, "E2M1", finite)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## Both ends of the line
+
+Which code comes last? The all-ones exponent is taken, so it is the code just below infinity.
+"""
+
+# %%
+for code in (0x7BFE, 0x7BFF, 0x7C00):
+    print(f"{code:#x} = {code:016b} is {read_bits(code, 'fp16').value}")
+
+# %% [markdown]
+r"""
+There is the answer to the opening question. Notice that adding 1 to a code leads to the next
+larger number, from zero all the way up to infinity: the fields were put in this order to make
+that so.
+
+And the article? It took the largest exponent, 15, and stopped at $2^{15}$. But the significand of
+the largest number is 1.1111111111 in binary, almost 2. With $p = m + 1$ for the precision, that
+is the bits of the significand with its implicit one, the factor left out is $2 - 2^{1-p}$.
+"""
+
+# %%
+for name in ("fp16", "fp32"):
+    fmt = FORMATS[name]
+    power, largest = 2.0**fmt.emax, float(fmt.max)
+    print(f"{name}: 2^{fmt.emax} = {power:g}, times {largest / power:.8f} is {largest:.8g}")
+
+# %% [markdown]
+r"""
+The other end has a trap of its own. What `torch.finfo` calls `tiny` is the smallest *normal*
+number, $2^{-14}$ in FP16. The subnormals go on below it for another ten powers of two.
+
+### t01_3 · Find the limits
+
+Return three floats: the largest finite number, the smallest positive normal number, and the
+smallest positive number. Mind the formats that use their all-ones exponent for ordinary numbers:
+their largest number is one binade further up.
+"""
+
+
+# %% task="t01_3" forbids=["ampcourse.decode", "ampcourse.formats", "gfloat", "ml_dtypes", "torch"]
+def limits(fmt):
+    """Return (largest, smallest normal, smallest) of the positive finite numbers."""
+    ### BEGIN SOLUTION
+    bias = 2 ** (fmt.exponent_bits - 1) - 1
+    step = 2.0**-fmt.significand_bits
+    smallest_normal = 2.0 ** (1 - bias)
+    if fmt.has_infinity:
+        largest = 2.0**bias * (2 - step)
+    elif fmt.has_nan:
+        largest = 2.0 ** (bias + 1) * (2 - 2 * step)
+    else:
+        largest = 2.0 ** (bias + 1) * (2 - step)
+    return largest, smallest_normal, smallest_normal * step
+    ### END SOLUTION
+
+
+# %% check="t01_3" points=4
+with task("t01_3"):
+    largest = "the largest number has the largest exponent and a significand of all ones"
+    finite = "without infinity, the all-ones exponent holds the largest numbers"
+    smallest_normal = "the smallest normal number has E = 1 and F = 0"
+    smallest = "the smallest number has E = 0 and F = 1"
+    check("limits(FP16)[0]", 65504.0, largest)
+    check("limits(E4M3)[0]", 448.0, finite)
+    check("limits(FP16)[1]", 2**-14, smallest_normal)
+    check("limits(FP16)[2]", 2**-24, smallest)
+    ### BEGIN HIDDEN TESTS
+    import ml_dtypes
+    import numpy as np
+
+    for name, e, m, dtype in (
+        ("BF16", 8, 7, ml_dtypes.bfloat16),
+        ("FP32", 8, 23, np.float32),
+        ("E5M2", 5, 2, ml_dtypes.float8_e5m2),
+        ("Format(4, 3)", 4, 3, ml_dtypes.float8_e4m3),
+        ("Format(3, 4)", 3, 4, ml_dtypes.float8_e3m4),
+        ("E4M3", 4, 3, ml_dtypes.float8_e4m3fn),
+        ("E2M1", 2, 1, ml_dtypes.float4_e2m1fn),
+        ("Format(3, 2, False, False)", 3, 2, ml_dtypes.float6_e3m2fn),
+        ("Format(2, 3, False, False)", 2, 3, ml_dtypes.float6_e2m3fn),
+    ):
+        info, emax = ml_dtypes.finfo(dtype), 2 ** (e - 1) - 1
+        value = float(info.max)
+        if name in ("BF16", "FP32", "E5M2", "Format(4, 3)", "Format(3, 4)"):
+            check(f"limits({name})[0]", value, largest, {
+                "2^emax leaves out the factor 2 - 2^(1-p)": 2.0**emax,
+                "2^(emax+1) is the first power of two that is too large": 2.0 ** (emax + 1),
+                "the bias is 2^(k-1) - 1, not 2^(k-1)": value / 2,
+                "the all-ones exponent is reserved here": 2 * value,
+            })  # fmt: skip
+        else:
+            traps = {
+                "E4M3 has no infinity, so its exponents go up to 8": 240.0,
+                "the code of all ones is NaN in E4M3, which leaves 448": 480.0,
+            }
+            check(f"limits({name})[0]", value, finite, traps if name == "E4M3" else None)
+        check(f"limits({name})[1]", float(info.smallest_normal), smallest_normal)
+        check(f"limits({name})[2]", float(info.smallest_subnormal), smallest)
+        # The ratio hides a wrong bias and shows what is wrong with the subnormals alone.
+        check(f"limits({name})[1] / limits({name})[2]", 2.0**m, smallest, {
+            "tiny is the smallest normal number; subnormals reach further down": 1.0,
+            "the exponent of a subnormal stays at 1 - bias": 2.0 ** (m + 1),
+        })  # fmt: skip
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## Every number there is
+
+A float format is a finite list. You know enough now to write it down.
+
+### t01_4 · List all finite numbers
+
+Return a list of all finite values of a format, negative ones too, from the smallest to the
+largest, each of them once. (Python says `0.0 == -0.0`, so zero counts once; either may stand for
+it.) `finite_values(E2M1)` has 15 entries. Can you tell beforehand how many `finite_values(FP16)`
+must have?
+"""
+
+
+# %% task="t01_4" forbids=["ampcourse.decode", "ampcourse.formats", "gfloat", "ml_dtypes", "torch"]
+def finite_values(fmt):
+    """Return every finite value of the format once, in ascending order, as floats."""
+    ### BEGIN SOLUTION
+    bias, m = 2 ** (fmt.exponent_bits - 1) - 1, fmt.significand_bits
+    codes = 2 ** (fmt.exponent_bits + m)
+    if fmt.has_infinity:
+        codes -= 2**m  # the all-ones exponent
+    elif fmt.has_nan:
+        codes -= 1
+    positive = []
+    for code in range(1, codes):
+        _, exponent, significand = split(code, fmt)
+        integer = significand + (2**m if exponent else 0)
+        positive.append(integer * 2.0 ** (max(exponent, 1) - bias - m))
+    return [-x for x in reversed(positive)] + [0.0] + positive
+    ### END SOLUTION
+
+
+# %% check="t01_4" points=3
+with task("t01_4"):
+    count = "every code counts but the infinities, the NaNs and the second zero"
+    values = "each finite code stands for one value"
+    order = "the values ascend"
+    check("len(finite_values(E2M1))", 15, count)
+    check("len(finite_values(FP16))", 63487, count)
+    check("finite_values(E2M1)[8:]", [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0], values)
+    check("finite_values(FP16)[0], finite_values(FP16)[-1]", (-65504.0, 65504.0), order)
+    ### BEGIN HIDDEN TESTS
+    from random import Random
+
+    import ml_dtypes
+    import numpy as np
+
+    t01_4_random = Random(104)
+    for name, e, m, width, dtype in (
+        ("FP16", 5, 10, "u2", np.float16),
+        ("BF16", 8, 7, "u2", ml_dtypes.bfloat16),
+        ("E5M2", 5, 2, "u1", ml_dtypes.float8_e5m2),
+        ("E4M3", 4, 3, "u1", ml_dtypes.float8_e4m3fn),
+        ("Format(3, 4)", 3, 4, "u1", ml_dtypes.float8_e3m4),
+        ("Format(3, 2, False, False)", 3, 2, "u1", ml_dtypes.float6_e3m2fn),
+    ):
+        codes = 2 ** (1 + e + m)
+        with np.errstate(invalid="ignore"):  # some NaNs are signalling ones
+            everything = np.arange(codes).astype(width).view(dtype).astype(np.float64)
+        expected = np.unique(everything[np.isfinite(everything)]).tolist()
+        n, ieee = len(expected), bool(np.isinf(everything).any())
+        traps = {
+            "zero is one number: -0.0 == 0.0": n + 1,
+            "an infinity is not a finite number": n + 2 if ieee else n,
+            "some codes are no numbers at all": codes,
+            "between the smallest normal number and zero lie the subnormals": n - 2 * (2**m - 1),
+            "the sign bit gives every number a negative twin": n // 2 + 1,
+        }
+        if name == "E4M3":
+            traps["E4M3 has no infinity, so its all-ones exponent counts"] = n - 2 * (2**m - 1)
+            del traps["between the smallest normal number and zero lie the subnormals"]
+        check(f"len(finite_values({name}))", n, count, traps)
+        places = sorted(t01_4_random.sample(range(n), min(n, 30)))
+        picked = (
+            f"values = finite_values({name})\nreturn [float(values[k]) + 0.0 for k in {places}]"
+        )
+        check(picked, [expected[k] + 0.0 for k in places], values)
+        ascending = f"values = finite_values({name})\nreturn sorted(set(values)) == list(values)"
+        check(ascending, True, order)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+Since codes of positive numbers are in order, the share below 1 is a matter of counting codes:
+"""
+
+# %%
+from ampcourse.encode import encode as to_bits
+
+below_one = to_bits(1.0, "fp16") - 1
+positive = to_bits("inf", "fp16") - 1
+print(f"{below_one} of {positive} positive numbers lie below 1: {below_one / positive:.1%}")
+
+# %% [markdown]
+r"""
+Nearly half, because the bias puts the exponent 0 in the middle. That suits training, where most
+gradients are far smaller than 1.
+
+## How far is the next number?
+
+Take any number of a format and ask how far away its neighbour is. The answer depends on the
+binade alone. Both axes below count in powers of two, so each step to the right doubles the
+number. Before you look: which 16-bit format has the finer gaps, FP16 or BF16?
+"""
+
+
+# %% tags=["nbval-ignore-output"]
+def gap_steps(fmt, first=-30, last=18):
+    low, high = max(first, fmt.emin), min(last, fmt.emax + 1)
+    steps = [(e, e + 1, e + 1 - fmt.precision) for e in range(low, high)]
+    flat = fmt.emin + 1 - fmt.precision  # the subnormals share the first gap
+    return steps if fmt.emin < first else [(flat, fmt.emin, flat), *steps]
+
+
+show(
+    gaps({name: gap_steps(FORMATS[name]) for name in ("fp32", "bf16", "fp16")}),
+    alt="Three rising staircases of gap against size. fp16 runs 3 steps below bf16, turns flat "
+    "at 2^-24 below 2^-14, crosses bf16 between 2^-17 and 2^-16, and ends at 2^16.",
+)
+
+# %% [markdown]
+r"""
+BF16 is FP32 with the lower half of its bits cut off. It keeps all eight exponent bits and with
+them FP32's range, and it keeps seven significand bits, three fewer than FP16. Those three bits
+make its gaps eight times as wide, until FP16 runs out of exponents: on the left its line turns
+flat, and on the right it ends.
+"""
+
+# %%
+print(read_bits(0x3DCC, "bf16").value, "=", read_bits(0x3DCC0000, "fp32").value)
+for name in ("fp16", "bf16"):
+    print(f"{name}: after 1 comes {read_bits(to_bits(1, name) + 1, name).value}")
+
+# %% [markdown]
+r"""
+### t01_5 · Which 16 bits are finer here?
+
+"BF16 is the more precise one" and "FP16 is the more precise one" are both often said. Let a
+function decide. Given a number $x$, not 0, which format has the smaller gap there? Return `"fp16"`,
+`"bf16"`, or `"same"`. The gap at $x$ is the distance between the neighbours that have $|x|$
+between them; if the format holds $|x|$ itself, the distance to the next larger number. Beyond
+65504, FP16's largest number, the answer is `"bf16"`.
+"""
+
+
+# %% task="t01_5" forbids=["ampcourse.neighbours", "gfloat", "ml_dtypes", "torch"]
+def finer(x):
+    """Return "fp16", "bf16" or "same": the format with the smaller gap at x."""
+    ### BEGIN SOLUTION
+    from math import frexp
+
+    if abs(x) > 65504:
+        return "bf16"
+    exponent = frexp(x)[1] - 1  # frexp counts from 0.5, not from 1
+    fp16, bf16 = max(exponent, -14) - 10, exponent - 7
+    if fp16 == bf16:
+        return "same"
+    return "fp16" if fp16 < bf16 else "bf16"
+    ### END SOLUTION
+
+
+# %% check="t01_5" points=2
+with task("t01_5"):
+    smaller = "the gap is 2^(e - m) in the binade of 2^e; e goes from -14 to 15 in FP16"
+    check("finer(1.0)", "fp16", smaller)
+    check("finer(1e-6)", "bf16", smaller)
+    check("finer(-70000.0)", "bf16", smaller)
+    ### BEGIN HIDDEN TESTS
+    from random import Random
+
+    import numpy as np
+
+    def t01_5_finer(x):
+        """Measure both gaps with numpy: x is a float32, so cutting bits is exact."""
+        if abs(x) > 65504:
+            return "bf16"
+        half = np.array([abs(x)], np.float32).astype(np.float16).view("u2")[0]
+        half -= float(half.view(np.float16)) > abs(x)  # numpy would compare as float16
+        fp16 = float((half + 1).view(np.float16)) - float(half.view(np.float16))
+        brain = np.array([abs(x)], np.float32).view("u4")[0] >> 16 << 16
+        bf16 = float((brain + (1 << 16)).view("f4")) - float(brain.view("f4"))
+        return "same" if fp16 == bf16 else "fp16" if fp16 < bf16 else "bf16"
+
+    t01_5_random = Random(105)
+    for _ in range(6):
+        # One number from each stretch; the pattern of answers tells who thought what.
+        xs = [
+            t01_5_random.choice((-1, 1)) * float(np.float32(t01_5_random.uniform(1, 1.99) * scale))
+            for scale in (2.0 ** t01_5_random.randrange(-13, 15), 2.0**-15, 2.0**-17,
+                          2.0 ** t01_5_random.randrange(-40, -18), 1e5)
+        ]  # fmt: skip
+        check(f"[finer(x) for x in {xs}]", [t01_5_finer(x) for x in xs], smaller, {
+            "BF16 is not the more precise one: it has 7 significand bits, FP16 has 10":
+                ["bf16"] * 5,
+            "FP16 is not finer everywhere: it has no numbers beyond 65504": ["fp16"] * 5,
+            "below 2^-14 the gap of FP16 stays at 2^-24, while that of BF16 shrinks on":
+                ["fp16"] * 4 + ["bf16"],
+            "2^-14 is not where FP16 gives up: its subnormals are finer down to 2^-16":
+                ["fp16"] + ["bf16"] * 4,
+        })  # fmt: skip
+    for x in (2.0**-16, 2.0**-17, 1.999 * 2.0**-17, 1.999 * 2.0**-18, 2.0**-14, 65503.0, 65505.0):
+        check(f"finer({x!r})", t01_5_finer(float(np.float32(x))), smaller)
+        check(f"finer({-x!r})", t01_5_finer(float(np.float32(x))), smaller)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## Where PyTorch's tensor types sit
+
+Type a number and see it in eight formats at once. Try 0.1, 300, 1e-8 and 70000.
+"""
+
+# %% tags=["nbval-ignore-output"]
+from ampcourse.widgets import same_number
+
+same_number("0.1")
+
+# %% [markdown]
+r"""
+And here is how far each format reaches, from its smallest positive number to its largest:
+"""
+
+# %% tags=["nbval-ignore-output"]
+from math import log2
+
+shown = [fmt for name, fmt in FORMATS.items() if name != "fp64"]
+show(
+    ranges({f.name: (log2(f.smallest), log2(f.smallest_normal), log2(f.max)) for f in shown}),
+    alt="Bars of range in powers of two: fp32, tf32, bf16 and e8m0 span about -130 to 128; fp16 "
+    "-24 to 16; e5m2 -16 to 16; e4m3 -9 to 9; the 6- and 4-bit formats less than 10 in all.",
+)
+
+# %% [markdown]
+r"""
+Articles on mixed precision list ten tensor types: `float16`, `float32`, `float64`, `bfloat16`,
+`uint8`, `int8`, `int16`, `int32`, `int64`, `bool`. Four of them are floats, and since then six
+more have come. All follow the rules above; only widths, bias and special codes differ.
+
+| dtype | bytes | sign + exponent + significand | largest | smallest positive | infinity | NaN codes |
+|---|---|---|---|---|---|---|
+| `torch.float64` | 8 | 1 + 11 + 52 | 1.7976931348623157e308 | 2^-1074 | yes | 2^53 - 2 |
+| `torch.float32` | 4 | 1 + 8 + 23 | 3.4028234663852886e38 | 2^-149 | yes | 2^24 - 2 |
+| `torch.float16` | 2 | 1 + 5 + 10 | 65504 | 2^-24 | yes | 2046 |
+| `torch.bfloat16` | 2 | 1 + 8 + 7 | 3.3895313892515355e38 | 2^-133 | yes | 254 |
+| `torch.float8_e5m2` | 1 | 1 + 5 + 2 | 57344 | 2^-16 | yes | 6 |
+| `torch.float8_e4m3fn` | 1 | 1 + 4 + 3 | 448 | 2^-9 | no | 2 |
+| `torch.float8_e5m2fnuz` | 1 | 1 + 5 + 2 | 57344 | 2^-17 | no | 1 |
+| `torch.float8_e4m3fnuz` | 1 | 1 + 4 + 3 | 240 | 2^-10 | no | 1 |
+| `torch.float8_e8m0fnu` | 1 | 0 + 8 + 0 | 2^127 | 2^-127 | no | 1 |
+| `torch.float4_e2m1fn_x2` | 1 | 1 + 2 + 1 | 6 | 2^-1 | no | 0 |
+
+The suffixes are a code of their own: `f` means finite values only, no infinity; `n`, NaN sits
+elsewhere than IEEE puts it; `uz`, unsigned zero: there is no -0, its code is the one NaN, and the
+bias is larger by one. `e8m0fnu` has no sign, no zero and no significand field, just a power of two
+to scale a block of numbers by, and `_x2` packs two numbers into a byte. The 8-bit and 4-bit types
+are for storing and for a few fast operations such as matrix products; do not expect `+` to work on
+them. TF32 is missing for a reason: no tensor holds it. It is what a Tensor Core reads of a
+`float32`: all eight exponent bits and ten bits of the significand.
+
+The other types are no floats, or are made of them:
+
+| dtypes | what they hold |
+|---|---|
+| `uint8` `int8` `int16` `int32` `int64` | integers: exact, with one gap, 1, everywhere |
+| `bool` | True or False, a whole byte each |
+| `uint16` `uint32` `uint64` | integers too; newer, and few operations know them |
+| `complex32` `complex64` `complex128` | pairs of `float16`, `float32`, `float64` |
+| `bcomplex32` | pairs of `bfloat16`; new and experimental |
+| `qint8` `quint8` `qint32` `quint4x2` `quint2x4` | quantised: integers with a scale beside them |
+| `int1` … `int7`, `uint1` … `uint7` | names for narrow integers; torch gives each a byte |
+| `bits8` `bits16` `bits1x8` `bits2x4` `bits4x2` | bits without a meaning |
+
+(Checked against torch 2.14.1 and its page on tensor attributes; which of them exist depends on
+the version.)
+
+## From a number back to bits
+
+Most numbers are not in the list, so they have to move to a number that is. The rule that every
+processor starts with is **round to nearest, ties to even**: take the nearest number of the format;
+if two are equally near, take the one whose code ends in a 0 bit.
+
+It goes in three steps. Find the binade: the largest power of two that is not above $|x|$, though
+never below that of the smallest normal number. Count how many gaps of this binade fit into $|x|$
+and round this count to an integer. Assemble sign, exponent and significand. If rounding fills the
+significand up to the next power of two, the carry runs into the exponent field, which is just
+right, because codes are in the order of values.
+
+The same thought says where overflow starts. After 65504 the next number would be 65536. Halfway
+lies 65520, so everything below it still rounds to 65504:
+"""
+
+# %%
+for x in (65504, 65505, 65519, 65520):
+    code = to_bits(x, "fp16")
+    print(f"{x} → {code:#x}, which is {read_bits(code, 'fp16').value}")
+
+# %% [markdown]
+r"""
+### t01_6 · Encode a number
+
+Return the code nearest to $x$, ties to even. $x$ is a finite Python float, and may be -0.0. The
+format is one with infinity, up to `Format(11, 52)`, which is Python's own float. Round once: do
+not go through another float type on the way. Two helpers you may like: `math.frexp`, which takes a
+float apart exactly, and Python's `round`, which rounds ties to even.
+"""
+
+
+# %% task="t01_6" forbids=["ampcourse.encode", "ampcourse.rounding", "gfloat", "ml_dtypes", "torch"]
+def encode(x, fmt):
+    """Return the code of the number nearest to x, ties to even."""
+    ### BEGIN SOLUTION
+    from math import copysign, frexp
+
+    m, bias = fmt.significand_bits, 2 ** (fmt.exponent_bits - 1) - 1
+    infinity = (2**fmt.exponent_bits - 1) << m
+    sign = 1 << (fmt.exponent_bits + m) if copysign(1, x) < 0 else 0
+    if x == 0:
+        return sign
+    exponent = max(frexp(x)[1] - 1, 1 - bias)
+    count = round(abs(x) / 2.0 ** (exponent - m))
+    code = count + ((exponent + bias - 1) << m)  # the implicit bit in count adds the missing 1
+    return sign | min(code, infinity)
+    ### END SOLUTION
+
+
+# %% check="t01_6" points=7
+with task("t01_6"):
+    binade = "the exponent field is the bias plus the exponent of the power of two just below |x|"
+    nearest = "the nearest number wins, found by rounding once"
+    ties = "of two equally near numbers take the one with the even code"
+    carry = "where rounding reaches the next power of two, the exponent goes up by one"
+    overflow = "infinity starts halfway between the largest number and the next power of two"
+    small = "below the smallest normal number the gap stays the same, down to zero"
+    sign = "the first bit is the sign, and zero has one too"
+    check("encode(0.75, FP16)", 0x3A00, binade)
+    check("encode(0.1, FP16)", 0x2E66, nearest)
+    check("encode(2049.0, FP16)", 0x6800, ties)
+    check("encode(4095.0, FP16)", 0x6C00, carry)
+    check("encode(65520.0, FP16)", 0x7C00, overflow)
+    check("encode(2.0**-24, FP16)", 0x0001, small)
+    check("encode(-0.1, FP16)", 0xAE66, sign)
+    ### BEGIN HIDDEN TESTS
+    import struct
+    from math import floor, log2
+    from random import Random
+
+    import ml_dtypes
+    import numpy as np
+
+    t01_6_random = Random(106)
+
+    def t01_6_half(x):
+        """Let numpy round a double to float16, which it does once."""
+        with np.errstate(over="ignore", under="ignore"):
+            return int(np.float16(x).view("u2"))
+
+    def t01_6_value(code):
+        return float(np.uint16(code).view(np.float16))
+
+    def t01_6_at(x, e, m, exponent):
+        """Encode with a given exponent: right if it is that of the binade of x."""
+        return round(x / 2.0 ** (exponent - m)) + ((exponent + 2 ** (e - 1) - 2) << m)
+
+    # binade: the double just below a power of two is where a rounded logarithm is wrong.
+    for top in (1024.0, 2.0**40):
+        xs = [float(np.nextafter(top, 0)), t01_6_random.uniform(1, 2), 0.7]
+        right = [struct.unpack("<q", struct.pack("<d", x))[0] for x in xs]
+        check(f"[encode(x, Format(11, 52)) for x in {xs}]", right, binade, {
+            "log2 of a float is rounded, so just below a power of two its floor is one too high":
+                [t01_6_at(x, 11, 52, floor(log2(x))) for x in xs],
+            "int() rounds log2 towards zero, so below 1 the exponent comes out one too high":
+                [t01_6_at(x, 11, 52, int(log2(x))) for x in xs],
+            "the bias is 2^(k-1) - 1, not 2^(k-1)": [code + (1 << 52) for code in right],
+        })  # fmt: skip
+    for code in t01_6_random.sample(range(0x0400, 0x7C00), 8):
+        check(f"encode({t01_6_value(code)!r}, FP16)", code, binade)
+    for code in t01_6_random.sample(range(0x0080, 0x7F80), 4):
+        x = float(np.uint16(code).view(ml_dtypes.bfloat16))
+        check(f"encode({x!r}, BF16)", code, binade)
+
+    # nearest
+    for _ in range(8):
+        x = t01_6_random.uniform(0.001, 1000)
+        code = t01_6_half(x)
+        truncated = code - (t01_6_value(code) > x)
+        traps = {"cutting bits off is not rounding": truncated}
+        check(f"encode({x!r}, FP16)", code, nearest, traps)
+    for _ in range(6):
+        x = float(np.float32(t01_6_random.uniform(-1e9, 1e9)))  # exact in float32: one rounding
+        check(f"encode({x!r}, BF16)", int(ml_dtypes.bfloat16(x).view("u2")), nearest)
+        check(f"encode({x / 3!r}, FP32)", int(np.float32(x / 3).view("u4")), nearest)
+        x = t01_6_random.uniform(-50, 50)
+        check(f"encode({x!r}, Format(3, 4))", int(np.array(x, ml_dtypes.float8_e3m4).view("u1"))
+              if abs(x) < 15 else 0x70 | 0x80 * (x < 0), nearest)  # fmt: skip
+    for _ in range(6):
+        code = t01_6_random.randrange(0x3001, 0x4800, 2)  # odd: the tie above it goes up
+        tie = (t01_6_value(code) + t01_6_value(code + 1)) / 2
+        traps = {"rounded twice, first to float32: once is right": code + 1}
+        check(f"encode({tie * (1 - 2.0**-40)!r}, FP16)", code, nearest, traps)
+
+    # ties
+    for _ in range(6):
+        code = t01_6_random.randrange(0x2000, 0x6000)
+        tie = (t01_6_value(code) + t01_6_value(code + 1)) / 2
+        traps = {"a tie goes to the even code, not always up": code + 1}
+        check(f"encode({tie!r}, FP16)", t01_6_half(tie), ties, traps)
+        check(f"encode({-tie!r}, FP16)", t01_6_half(-tie), ties)
+        code = t01_6_random.randrange(0x2000, 0x6000)
+        tie = float(np.uint32((code << 16) + 0x8000).view("f4"))
+        check(f"encode({tie!r}, BF16)", int(ml_dtypes.bfloat16(tie).view("u2")), ties)
+
+    # carry
+    for exponent in (*t01_6_random.sample(range(-13, 15), 6), -14):
+        x = 2.0**exponent * (1 - t01_6_random.uniform(0.01, 0.2) * 2.0**-10)
+        code = t01_6_half(x)
+        traps = {"the carry out of the significand is lost": code - 0x400}
+        check(f"encode({x!r}, FP16)", code, carry, traps)
+        x = 2.0**exponent * (1 - 2.0**-9)  # half a gap of BF16 below the power of two
+        check(f"encode({x!r}, BF16)", int(ml_dtypes.bfloat16(x).view("u2")), carry)
+
+    # overflow
+    for x in (65505.0, t01_6_random.uniform(65506, 65519), 65519.0, -65519.5):
+        traps = {"65505 is not too large: up to 65520 the nearest number is 65504": 0x7C00}
+        check(f"encode({x!r}, FP16)", t01_6_half(x), overflow, traps)
+    for x in (65536.0, t01_6_random.uniform(7e4, 1e6), 1e300):
+        exponent = floor(log2(x))
+        traps = {
+            "a number that is too large becomes infinity, not the largest number": 0x7BFF,
+            "without a limit, large numbers run into the codes of NaN":
+                t01_6_at(x, 5, 10, exponent),
+        }  # fmt: skip
+        check(f"encode({x!r}, FP16)", 0x7C00, overflow, traps)
+        check(f"encode({-x!r}, FP16)", 0xFC00, overflow)
+    edge = 2.0**128 * (1 - 2.0**-9)
+    check(f"encode({edge!r}, BF16)", 0x7F80, overflow)
+    check(f"encode({edge * (1 - 2.0**-50)!r}, BF16)", 0x7F7F, overflow)
+    check(f"encode({2.0**128 * (1 - 2.0**-25)!r}, FP32)", 0x7F800000, overflow)
+
+    # small: four numbers below 2^-14 whose codes together name the mistake
+    for _ in range(3):
+        k = t01_6_random.randrange(3, 900)
+        xs = [0.75 * 2.0**-24, (k + 0.7) * 2.0**-24, 0.5 * 2.0**-24, k * 2.0**-24]
+        right = [t01_6_half(x) for x in xs]
+        steps = [x * 2.0**24 for x in xs]
+        check(f"[encode(x, FP16) for x in {xs}]", right, small, {
+            "below 2^-24 not everything is lost: above 2^-25 the nearest number is 2^-24":
+                [0, *right[1:]],
+            "tiny is the smallest normal number, not the smallest: below it lie the subnormals":
+                [0, 0, 0, 0],
+            "2^-25 is a tie, and the even code is that of zero": [*right[:2], 1, right[3]],
+        })  # fmt: skip
+    for x in (2.0**-14 * (1 - 2.0**-10), 2.0**-25, 2.0**-25 * (1 + 2.0**-40), 1e-30):
+        check(f"encode({x!r}, FP16)", t01_6_half(x), small)
+    for x in (2.0**-133, 2.0**-127, 3e-40, 1e-300):
+        code = int(np.float32(x).view("u4"))
+        check(f"encode({x!r}, FP32)", code, small)
+
+    # sign
+    traps = {"minus zero keeps its sign; x < 0 does not see it": 0}
+    check("encode(-0.0, FP16)", 0x8000, sign, traps)
+    check("encode(-0.0, BF16)", 0x8000, sign, traps)
+    check("encode(0.0, FP32)", 0, sign)
+    check("encode(-1e-300, FP16)", 0x8000, sign, traps)
+    for code in t01_6_random.sample(range(0x8401, 0xFC00), 5):
+        traps = {"the sign bit stays out": code - 0x8000}
+        check(f"encode({t01_6_value(code)!r}, FP16)", code, sign, traps)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## What the articles say
+
+The claims below come from the articles this course grew out of, and each is decided by a line of
+code.
+"""
+
+# %%
+for name in ("fp32", "fp16"):
+    print(f"{name} reaches down to 2^{log2(FORMATS[name].smallest):g}")
+for x in ("0x1p-25", "0x1.0001p-25"):
+    print(f"FP16 rounds {x} to code {to_bits(x, 'fp16')}")
+print("FP32 with E = 0xFF and F = 0 is", read_bits(0x7F800000, "fp32").kind)
+
+# %% [markdown]
+r"""
+| claim | verdict | how it was checked |
+|---|---|---|
+| FP16 spans about ±32768, FP32 about ±1.7e38 | no: ±65504 and ±3.4028235e38; the factor $2 - 2^{1-p}$ is missing | computed above, and by you in t01_3 |
+| FP32 reaches down to 2^-149 | yes, as a subnormal; FP16 reaches 2^-24 | lines 1 and 2 above |
+| what is smaller than 2^-24 becomes zero in FP16 | not quite: 2^-25 does, as a tie, but everything above it rounds up to 2^-24 | lines 3 and 4 |
+| exponent 0xFF means NaN | only if the significand field is not 0; else it is infinity | line 5, and t01_1 |
+| PyTorch has ten tensor types | it had; the tables above list those added since | asked torch itself |
+
+And your predictions?
+"""
+
+# %%
+closer = min(
+    ("fp16", "bf16"),
+    key=lambda name: abs(Fraction(1, 10) - read_bits(to_bits("0.1", name), name).fraction),
+)
+first_infinity = next(n for n in range(65504, 70000) if to_bits(n, "fp16") == 0x7C00)
+print(f"largest finite FP16: you said {my_largest}, it is {FORMATS['fp16'].max}")
+print(f"first to overflow:   you said {my_overflow}, it is {first_infinity}")
+print(f"share below 1:       you said {my_share}, it is {below_one / positive:.3f}")
+print(f"closer to 0.1:       you said {my_closer}, it is {closer}")
+
+# %% [markdown]
+r"""
+## What people get wrong
+
+- **"The largest number is 2^emax."** That is its power of two. The significand adds almost as much
+  again.
+- **"65505 overflows in FP16."** Infinity starts at 65520, halfway to the number that is missing.
+- **"`tiny` is the smallest number."** It is the smallest normal one. There are subnormals below it,
+  without the implicit one and with the exponent of $E = 1$.
+- **"The bias is 2^(k-1)."** It is one less, so that 1.0 has the field 01…1.
+- **"NaN is a bit pattern."** FP16 alone has 2046 of them, so test with `isnan`, never by comparing
+  codes; E4M3 has two, and no infinity.
+- **"BF16 is the more precise one, it is newer."** It has the range of FP32 and the gaps of a format
+  with 8 bits of precision, where FP16 has 11.
+
+## Say it aloud
+
+A float is a sign, a biased exponent and a significand whose leading one is not stored. The
+exponent picks the binade, the significand counts even steps inside it, and the gap doubles from
+binade to binade. At the bottom, subnormals keep the last gap down to zero; at the top, one exponent
+is kept for infinity and NaN, if the format can afford it. Exponent bits buy range, significand bits
+buy precision, and to encode a number is to round it to the nearest code.
+
+## Where next
+
+You saw 65519 turn into 65504 without a word. `02_rounding` asks what happens when that is done a
+million times in a row, and where the small updates of a training run go.
+"""
