@@ -20,7 +20,7 @@ import torch
 from ampcourse.benchmark.records import FOLDER, save
 from ampcourse.benchmark.result import Measurement, Result
 from ampcourse.training.data import fashion_mnist
-from ampcourse.training.hardware import Hardware, this_machine
+from ampcourse.training.hardware import Hardware, cpu_model, this_machine
 from ampcourse.training.loop import Run, race
 
 # On a GPU the small network would only measure Python: it gets more channels and more images.
@@ -66,7 +66,7 @@ def _result(hardware: Hardware, races: Sequence[Sequence[Run]]) -> Result:
         date=datetime.now(UTC).date().isoformat(),
         source="python -m ampcourse.benchmark.live",
         driver=_driver(hardware),
-        versions=_versions(),
+        versions=_versions(hardware),
         flags={
             "batch": baseline[0].batch,
             "width": size["width"],
@@ -85,13 +85,19 @@ def _measurement(precision: str, runs: Sequence[Run]) -> Measurement:
 def _baseline_precision(hardware: Hardware) -> str:
     # PyTorch computes FP32 convolutions in TF32 where the GPU can: then that is the baseline.
     tf32 = hardware.device == "cuda" and torch.cuda.get_device_capability() >= (8, 0)
-    return "tf32" if tf32 and torch.backends.cudnn.conv.fp32_precision == "tf32" else "fp32"
+    return "tf32" if tf32 and _conv_precision() == "tf32" else "fp32"
+
+
+def _conv_precision() -> str:
+    # Read by name: torch's type stubs do not know the module cudnn.conv.
+    return str(getattr(torch.backends.cudnn, "conv").fp32_precision)  # noqa: B009
 
 
 def _machine_flags(hardware: Hardware) -> dict[str, Any]:
     if hardware.device == "cuda":
-        return {"conv_fp32_precision": torch.backends.cudnn.conv.fp32_precision}
+        return {"conv_fp32_precision": _conv_precision()}
     return {
+        **cpu_model(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "simd": torch.backends.cpu.get_cpu_capability(),
@@ -99,14 +105,13 @@ def _machine_flags(hardware: Hardware) -> dict[str, Any]:
     }
 
 
-def _versions() -> dict[str, str]:
-    found = {
+def _versions(hardware: Hardware) -> dict[str, str]:
+    versions = {
         "python": platform.python_version(),
         "torch": torch.__version__,
-        "cuda": torch.version.cuda,
-        "system": platform.platform(terse=True),
+        "system": f"{platform.system()} {platform.machine()}",
     }
-    return {name: version for name, version in found.items() if version}
+    return versions | ({"cuda": str(torch.version.cuda)} if hardware.device == "cuda" else {})
 
 
 def _driver(hardware: Hardware) -> str | None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from matplotlib.axes import Axes
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 # Okabe-Ito colours that reach 3:1 against white; each use adds a second cue (text, marker, edge).
 BLUE = "#0072B2"
@@ -82,7 +87,8 @@ RC: Mapping[str, object] = MappingProxyType(
         "ytick.color": INK,
         "text.color": INK,
         "font.size": 10,
-        "font.family": ["DejaVu Sans"],
+        "font.family": "sans-serif",
+        "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "sans-serif"],
         "legend.frameon": False,
         "svg.fonttype": "none",
         "svg.hashsalt": "ampcourse",
@@ -90,14 +96,29 @@ RC: Mapping[str, object] = MappingProxyType(
 )
 
 
+def styled(draw: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a drawing function: all it draws follows `RC`.
+
+    matplotlib reads some settings only when a thing is drawn (titles, legends, grids), so
+    styling the Axes alone would leave those in matplotlib's own style.
+    """
+
+    @wraps(draw)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        import matplotlib
+
+        with matplotlib.rc_context(dict(RC)):  # type: ignore[arg-type]
+            return draw(*args, **kwargs)
+
+    return wrapper
+
+
+@styled
 def new_axes(width: float = WIDTH, height: float = HEIGHT) -> Axes:
     """Return empty Axes on a figure of `width` × `height` inches in the course's style.
 
     The figure is made without pyplot, so nothing but `show` ever displays it.
     """
-    import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(dict(RC)):  # type: ignore[arg-type]
-        figure = Figure(figsize=(width, height), layout="constrained")
-        return figure.add_subplot()
+    return Figure(figsize=(width, height), layout="constrained").add_subplot()

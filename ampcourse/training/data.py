@@ -121,8 +121,10 @@ def _subset() -> FashionMnist:
 
 
 def _load(folder: Path, files: dict[str, str], source: str) -> FashionMnist:
-    arrays = [read_file(folder, name, sha256) for name, sha256 in files.items()]
-    return FashionMnist(*arrays, source)
+    images, labels, test_images, test_labels = (
+        read_file(folder, name, sha256) for name, sha256 in files.items()
+    )
+    return FashionMnist(images, labels, test_images, test_labels, source)
 
 
 def _full_folder(folder: str | os.PathLike[str] | None) -> Path | None:

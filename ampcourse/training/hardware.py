@@ -41,6 +41,13 @@ def cpu_name() -> str:
     return _cpuinfo().get("model name") or platform.processor() or platform.machine()
 
 
+def cpu_model() -> dict[str, str]:
+    """Return vendor, family and model of this CPU as far as the system gives them."""
+    info = _cpuinfo()
+    names = {"vendor_id": "cpu_vendor", "cpu family": "cpu_family", "model": "cpu_model"}
+    return {short: info[long] for long, short in names.items() if long in info}
+
+
 def _gpu() -> Hardware:
     major, _ = torch.cuda.get_device_capability()
     # Without including_emulation=False a T4 says yes, and its emulated bf16 is slower than fp32.

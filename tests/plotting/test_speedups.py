@@ -1,0 +1,49 @@
+"""The figure of speed-ups shows each result where and as what it is."""
+
+from __future__ import annotations
+
+import warnings
+
+from ampcourse.benchmark import Measurement, Result
+from ampcourse.plotting.speedups import speedups
+
+
+def result(hardware, factor, kind="measured"):
+    runs = Measurement("fp32", factor), Measurement("bf16", 1.0)
+    return Result("a task", hardware, kind, "s", *runs, date="today", source="a test")
+
+
+def points(ax, label):
+    return [tuple(line.get_xydata()[0]) for line in ax.lines if line.get_label() == label]
+
+
+def test_each_result_is_a_point_at_its_speed_up_first_result_on_top():
+    ax = speedups([result("fast", 4.0), result("slow", 0.5)])
+    assert points(ax, "measured") == [(4.0, 1.0), (0.5, 0.0)]
+    assert [t.get_text() for t in ax.texts] == ["4.00×", "0.50×"]
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names[0].startswith("fast · BF16 over FP32")
+
+
+def test_guess_is_a_cross_in_the_row_of_its_hardware_only():
+    ax = speedups([result("fast", 4.0), result("slow", 0.5)], {"slow": 2.0, "absent": 3.0})
+    assert points(ax, "your guess") == [(2.0, 0.0)]
+
+
+def test_kinds_differ_in_marker_not_in_colour_alone():
+    ax = speedups([result("a", 2.0, kind) for kind in ("published", "quoted", "measured")])
+    markers = {line.get_marker() for line in ax.lines if line.get_marker() != "None"}
+    assert len(markers) == 3
+
+
+def test_every_point_and_guess_lies_inside_the_axes():
+    ax = speedups([result("a", 0.05), result("b", 9.0)], {"a": 64.0})
+    low, high = ax.get_xlim()
+    assert low < 0.05
+    assert high > 64.0
+
+
+def test_drawing_raises_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        speedups([result("a", 2.0)]).figure.canvas.draw()

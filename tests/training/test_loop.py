@@ -1,0 +1,115 @@
+"""The race is fair: same weights, same batches, the right arithmetic, the same number of steps."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from ampcourse.training.data import FashionMnist, fashion_mnist
+from ampcourse.training.loop import Run, race, to_tensors
+from ampcourse.training.models import small_cnn
+
+
+@pytest.fixture(scope="module")
+def few():
+    data = fashion_mnist(use="subset")
+    return FashionMnist(
+        data.train_images[:60],
+        data.train_labels[:60],
+        data.test_images[:20],
+        data.test_labels[:20],
+        "a few",
+    )
+
+
+def test_model_has_the_parameters_its_layers_need():
+    model = small_cnn(16)
+    expected = (9 * 16 + 16) + (9 * 16 * 32 + 32) + (32 * 49 * 10 + 10)
+    assert sum(p.numel() for p in model.parameters()) == expected
+    assert model(torch.zeros(3, 1, 28, 28)).shape == (3, 10)
+
+
+def test_recipes_start_from_the_same_weights_and_see_the_same_batches(few):
+    first, second = race(("fp32", "fp32"), few, batch=20, epochs=2, width=2)
+    assert first.losses == second.losses
+    assert len(first.losses) == 6
+
+
+def test_race_repeats_and_leaves_the_global_generator_alone(few):
+    state = torch.random.get_rng_state()
+    one = race(("fp32",), few, batch=20, epochs=1, width=2)[0]
+    assert torch.equal(torch.random.get_rng_state(), state)
+    assert race(("fp32",), few, batch=20, epochs=1, width=2)[0].losses == one.losses
+
+
+@pytest.mark.parametrize(
+    ("recipe", "dtype"),
+    [("fp32", torch.float32), ("bf16", torch.bfloat16), ("fp16", torch.float16)],
+)
+def test_convolutions_run_in_the_type_of_the_recipe(few, monkeypatch, recipe, dtype):
+    seen = set()
+    real = torch.nn.Conv2d.forward
+
+    def spy(self, x):
+        result = real(self, x)
+        if torch.is_grad_enabled():
+            seen.add(result.dtype)
+        return result
+
+    monkeypatch.setattr(torch.nn.Conv2d, "forward", spy)
+    race((recipe,), few, batch=20, epochs=1, width=2)
+    assert seen == {dtype}
+
+
+def test_weights_stay_fp32_under_autocast(few, monkeypatch):
+    seen = set()
+    real = torch.optim.Adam.step
+
+    def spy(self, *args, **kwargs):
+        seen.update(p.dtype for group in self.param_groups for p in group["params"])
+        return real(self, *args, **kwargs)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", spy)
+    race(("bf16",), few, batch=20, epochs=1, width=2)
+    assert seen == {torch.float32}
+
+
+def test_training_lowers_the_loss(few):
+    run = race(("bf16",), few, batch=20, epochs=8, width=4)[0]
+    assert sum(run.losses[-3:]) < 0.8 * sum(run.losses[:3])
+    assert 0 <= run.accuracy <= 1
+
+
+def test_when_time_is_up_all_recipes_have_made_the_same_number_of_steps(few):
+    runs = race(("fp32", "bf16"), few, batch=20, epochs=50, width=2, seconds=0)
+    assert [run.steps for run in runs] == [1, 1]
+
+
+def test_a_last_short_batch_is_dropped(few):
+    assert race(("fp32",), few, batch=25, epochs=1, width=2)[0].steps == 2
+
+
+def test_step_time_is_the_median_without_the_warm_up():
+    run = Run("fp32", "cpu", 1, (1.0,) * 6, (9.0, 9.0, 9.0, 0.001, 0.002, 0.1), 0.5)
+    assert run.step_ms == 2.0
+
+
+def test_images_are_normalised_to_about_mean_0_and_deviation_1():
+    data = fashion_mnist(use="subset")
+    x, y = to_tensors(data.train_images, data.train_labels, "cpu")
+    assert x.shape == (2000, 1, 28, 28)
+    assert x.dtype == torch.float32
+    assert y.dtype == torch.int64
+    assert math.isclose(x.mean().item(), 0, abs_tol=0.05)
+    assert math.isclose(x.std().item(), 1, abs_tol=0.05)
+
+
+def test_unknown_recipe_and_impossible_batch_are_refused(few):
+    with pytest.raises(ValueError, match="'fp8' is unknown; choose from fp32, bf16, fp16"):
+        race(("fp8",), few)
+    for batch in (0, 61, np.iinfo(np.int32).max):
+        with pytest.raises(ValueError, match=f"batch={batch} must be between 1 and 60"):
+            race(("fp32",), few, batch=int(batch))
