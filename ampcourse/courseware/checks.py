@@ -163,13 +163,16 @@ def told(check: Check, got: Tree) -> str:
         if where:
             place, expected, found = where
             return f"gave {show(found)} at {place}, where {show(expected)} belongs"
-        number = to_number(got)
-        same_number = number is not None and number == to_number(check.expected.tree)
-        if same_number or show(got) == check.expected.text:
-            kinds = type_name(got), type_name(check.expected.tree)
-            if kinds[0] != kinds[1]:
-                return f"gave {show(got)} as {kinds[0]}, not {kinds[1]}"
+        kinds = type_name(got), type_name(check.expected.tree)
+        if kinds[0] != kinds[1] and looks_equal(check.expected.tree, got):
+            return f"gave {show(got)} as {kinds[0]}, not {kinds[1]}"
     return f"gave {show(got)}"
+
+
+def looks_equal(expected: Tree, got: Tree) -> bool:
+    """Return whether two values differ in type alone, as 1, 1.0 and True do."""
+    numbers = [bool(tree[1]) if tree[0] == "bool" else to_number(tree) for tree in (expected, got)]
+    return show(expected) == show(got) or (None not in numbers and numbers[0] == numbers[1])
 
 
 def worst(verdicts: list[Verdict]) -> list[Verdict]:

@@ -18,6 +18,7 @@ MARKERS = {
 }
 HEADING = re.compile(r"^#+ (t\d\d_\d+) · (.+)$", re.MULTILINE)
 TITLE = re.compile(r"\A# (.+)$", re.MULTILINE)
+BLANK_LINES = "lines_to_next_cell"
 KEYS = {"task", "check", "points", "forbids", "tags"}
 
 
@@ -122,7 +123,8 @@ def read_cell(cell: Any) -> Cell:
     """Turn a jupytext cell into one of the lesson's parts."""
     if cell.cell_type == "markdown":
         return Cell("prose", cell.source)
-    metadata = dict(cell.metadata)
+    # jupytext notes unusual numbers of blank lines there, which say nothing about the lesson.
+    metadata = {key: value for key, value in cell.metadata.items() if key != BLANK_LINES}
     if unknown := set(metadata) - KEYS:
         raise SourceError(f"unknown cell metadata {sorted(unknown)}; legal are {sorted(KEYS)}")
     tags = tuple(metadata.get("tags", ()))

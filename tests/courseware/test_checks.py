@@ -1,0 +1,111 @@
+"""What a learner is told: call, got, expected, reason; the cause where it is known."""
+
+from typing import Any
+
+import pytest
+
+from ampcourse.courseware import check, inf, progress, raises, task
+from ampcourse.courseware.checks import TaskNotPassed, recording
+
+
+def fails(namespace_value: Any, *arguments: Any, **options: Any) -> str:
+    """Return the failure of one check of the global `answer`."""
+    global answer
+    answer = namespace_value
+    with pytest.raises(TaskNotPassed) as caught, task("t90_1"):
+        check("answer", *arguments, **options)
+    return str(caught.value)
+
+
+answer: Any = None
+
+
+def test_a_failure_reads_call_got_expected_reason() -> None:
+    text = fails(65536.0, inf, "an all-ones exponent is reserved")
+    assert text == (
+        "t90_1 does not pass yet\n"
+        "`answer` gave 65536.0; expected inf: an all-ones exponent is reserved"
+    )
+
+
+def test_a_trap_names_the_cause_instead_of_the_reason() -> None:
+    traps = {"that is the square": 9, "that is the double": 6}
+    assert fails(9, 27, "the cube", traps=traps).endswith("that is the square")
+    assert fails(8, 27, "the cube", traps=traps).endswith("the cube")
+
+
+def test_a_trap_that_is_right_is_no_trap() -> None:
+    global answer
+    answer = 4
+    with task("t90_1"):
+        check("answer", 4, "the square", traps={"that is the double": 4})
+
+
+def test_the_type_is_told_where_the_value_looks_right() -> None:
+    assert "gave 1.0 as float, not int" in fails(1.0, 1, "a count")
+    assert "gave True as bool, not int" in fails(True, 1, "a count")
+
+
+def test_the_first_wrong_element_of_a_sequence_is_told() -> None:
+    assert "gave 7 at [1], where 2 belongs" in fails([1, 7, 9], [1, 2, 3], "counts")
+
+
+def test_an_exception_is_told_with_its_text() -> None:
+    words = "raised ZeroDivisionError: division by zero"
+    with pytest.raises(TaskNotPassed, match=words), task("t90_1"):
+        check("1 / 0", 0, "no division")
+
+
+def test_an_untouched_stub_waits_and_any_other_error_does_not() -> None:
+    def stub() -> None:
+        raise NotImplementedError("t90_1")
+
+    global answer
+    answer = stub
+    with pytest.raises(TaskNotPassed, match="t90_1 is not solved yet"), task("t90_1"):
+        check("answer()", 1, "one")
+    with pytest.raises(TaskNotPassed, match="NotImplementedError: later"), task("t90_1"):
+        check("exec('raise NotImplementedError(\"later\")')", 1, "one")
+
+
+def test_one_failure_is_shown_for_each_reason() -> None:
+    def checks() -> None:
+        with task("t90_1"):
+            for k in range(5):
+                check(f"{k}", -1, "below zero")
+            check("0", 1, "one")
+
+    with pytest.raises(TaskNotPassed) as caught:
+        checks()
+    assert str(caught.value).count("\n") == 2
+
+
+def test_a_check_outside_a_task_says_where_it_belongs() -> None:
+    with pytest.raises(RuntimeError, match="inside `with task"):
+        check("1", 1, "one")
+
+
+def test_recording_evaluates_nothing() -> None:
+    with recording() as notes, task("t90_1"):
+        check("never_defined()", 1, "one")
+        check("also_never()", raises(ValueError), "two")
+    assert [noted.call for noted in notes["t90_1"]] == ["never_defined()", "also_never()"]
+
+
+def test_progress_counts_what_was_solved(capsys: pytest.CaptureFixture[str]) -> None:
+    with task("t90_8"):
+        check("1", 1, "one")
+    progress({"t90_8": "First", "t90_9": "Second"})
+    shown = capsys.readouterr().out
+    assert "1 of 2 tasks solved" in shown
+    assert "t90_9 Second: open" in shown
+
+
+def test_cards_show_a_learners_text_as_text() -> None:
+    from ampcourse.courseware import cards
+    from ampcourse.courseware.checks import Check, Verdict
+    from ampcourse.courseware.matchers import expect
+
+    evil = "<script>alert(1)</script>"
+    verdict = Verdict(Check(evil, expect(evil), evil), False, got=evil, hint=evil)
+    assert "<script" not in cards.failed("t90_1", [verdict])._repr_html_()
