@@ -1,0 +1,8 @@
+# message: an all-ones exponent alone does not make a NaN
+def classify(code, fmt):
+    _, exponent, significand = split(code, fmt)
+    if exponent == 2**fmt.exponent_bits - 1:
+        return "nan"
+    if exponent == 0:
+        return "subnormal" if significand else "zero"
+    return "normal"

@@ -1,0 +1,12 @@
+# message: the exponent of a subnormal stays at 1 - bias
+def limits(fmt):
+    bias = 2 ** (fmt.exponent_bits - 1) - 1
+    m = fmt.significand_bits
+    emax = 2**fmt.exponent_bits - 1 - bias
+    largest = 2.0**emax * (2 - 2.0**-m)
+    if fmt.has_infinity:
+        largest = 2.0 ** (emax - 1) * (2 - 2.0**-m)
+    elif fmt.has_nan:
+        largest = 2.0**emax * (2 - 2 * 2.0**-m)
+    smallest_normal = 2.0 ** (1 - bias)
+    return largest, smallest_normal, 2.0 ** (0 - bias - m)

@@ -1,0 +1,3 @@
+# message: FP16 is not finer everywhere
+def finer(x):
+    return "fp16"

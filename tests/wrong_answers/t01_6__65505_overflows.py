@@ -1,0 +1,15 @@
+# message: 65505 is not too large
+from math import copysign, frexp
+
+
+def encode(x, fmt):
+    m, bias = fmt.significand_bits, 2 ** (fmt.exponent_bits - 1) - 1
+    infinity = (2**fmt.exponent_bits - 1) << m
+    sign = (copysign(1, x) < 0) << (fmt.exponent_bits + m)
+    x = abs(x)
+    if x == 0:
+        return sign
+    if x > 2.0**bias * (2 - 2.0**-m):
+        return sign | infinity
+    exponent = max(frexp(x)[1] - 1, 1 - bias)
+    return sign | round(x / 2.0 ** (exponent - m)) + ((exponent + bias - 1) << m)

@@ -1,0 +1,16 @@
+# message: the carry out of the significand is lost
+from math import copysign, frexp
+
+
+def encode(x, fmt):
+    m, bias = fmt.significand_bits, 2 ** (fmt.exponent_bits - 1) - 1
+    sign = (copysign(1, x) < 0) << (fmt.exponent_bits + m)
+    x = abs(x)
+    if x == 0:
+        return sign
+    exponent = max(frexp(x)[1] - 1, 1 - bias)
+    if exponent > bias:
+        return sign | (2**fmt.exponent_bits - 1) << m
+    biased = exponent + bias if x >= 2.0**exponent else 0
+    count = round(x / 2.0 ** (exponent - m))
+    return sign | biased << m | count % 2**m
