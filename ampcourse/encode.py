@@ -13,6 +13,12 @@ from ampcourse.rounding import check_mode, floor_log2, round_to_precision
 OVERFLOWS = (None, "infinity", "saturate")
 Overflow = Literal["infinity", "saturate"] | None
 
+#: Modes that carry an overflow to infinity, for positive and for negative numbers.
+_OUTWARD = (
+    {"nearest_even", "nearest_away", "up"},
+    {"nearest_even", "nearest_away", "down"},
+)
+
 
 def encode(
     x: Number,
@@ -79,13 +85,6 @@ def encode(
         else:
             code = _finite_code(rounded, fmt)
     return code | (fmt.sign_mask if operand.sign else 0)
-
-
-#: Modes that carry an overflow to infinity, for positive and for negative numbers.
-_OUTWARD = (
-    {"nearest_even", "nearest_away", "up"},
-    {"nearest_even", "nearest_away", "down"},
-)
 
 
 def _overflow_code(fmt: FloatFormat, overflow: Overflow, outward: bool) -> int:

@@ -71,8 +71,8 @@ class FloatFormat:
     #: Whether biased exponent 0 holds zero and the subnormals. If not, it is one more exponent
     #: of normal numbers, and the format has no zero.
     has_subnormals: bool = True
-    #: The dtype's name in torch and ml_dtypes, where they have one.
-    library_name: str | None = None
+    #: The dtype's name in torch or ml_dtypes; empty where neither has it.
+    library_name: str = ""
 
     def __post_init__(self) -> None:
         _check_width("exponent_bits", self.exponent_bits, 2, 11)
