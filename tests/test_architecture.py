@@ -1,0 +1,123 @@
+"""The library's shape: what importing costs, which way imports go, and clean linters."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "ampcourse"
+HEAVY = (
+    "numpy",
+    "torch",
+    "torchvision",
+    "matplotlib",
+    "ipywidgets",
+    "anywidget",
+    "pandas",
+    "IPython",
+)
+
+# Each part may import itself, the parts named after it and what is outside the package.
+FORMATS = {"formats", "decode", "rounding", "number_text", "operand", "encode", "neighbours"}
+PARTS = {
+    "formats": FORMATS,
+    "training": set(),
+    "benchmark": {"training"},
+    "plotting": FORMATS | {"benchmark", "training"},
+    "widgets": FORMATS | {"plotting"},
+    "courseware": set(),
+    "bootstrap": set(),
+    "launch": {"bootstrap", "courseware"},
+    "cli": {"bootstrap", "launch", "courseware"},
+    "__main__": {"bootstrap", "cli"},
+    "__init__": set(),
+}
+
+
+def loaded(statement: str) -> set[str]:
+    """Return the modules that a fresh interpreter has after a statement."""
+    code = f"{statement}\nimport sys\nprint(*sys.modules)"
+    command = [sys.executable, "-c", code]
+    return set(
+        subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout.split()
+    )
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import ampcourse",
+        "from ampcourse.formats import FP16",
+        "from ampcourse.encode import encode",
+        "from ampcourse.decode import decode",
+        "import ampcourse.widgets",
+        "import ampcourse.benchmark",
+        "import ampcourse.training",
+        "from ampcourse.courseware import check, task",
+        "import ampcourse.cli",
+        "import ampcourse.bootstrap",
+    ],
+)
+def test_importing_loads_no_heavy_library(statement: str) -> None:
+    assert not loaded(statement) & set(HEAVY)
+
+
+def test_lesson_01_needs_no_torch() -> None:
+    source = next((ROOT / "notebooks" / "source").glob("01_*.py")).read_text("utf-8")
+    names = {
+        alias.name
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
+    assert "torch" not in names
+
+
+def part_of(path: Path) -> str:
+    """Return the part a file belongs to: its folder, its module, or the formats."""
+    name = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return "formats" if name in FORMATS else name
+
+
+def imported(path: Path) -> set[str]:
+    """Return the names of the package's parts that a file imports, at any depth."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names = [node.module]
+            if node.module == "ampcourse":
+                names = [f"ampcourse.{alias.name}" for alias in node.names]
+        found |= {name.split(".")[1] for name in names if name.startswith("ampcourse.")}
+    return found
+
+
+@pytest.mark.parametrize(
+    "path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE))
+)
+def test_imports_go_one_way(path: Path) -> None:
+    part = part_of(path)
+    allowed = PARTS[part] | {part} | {"__version__"}
+    assert imported(path) <= allowed
+
+
+def test_no_module_is_called_utils_or_common() -> None:
+    assert not [
+        path for path in PACKAGE.rglob("*.py") if path.stem in ("utils", "common", "helpers")
+    ]
+
+
+@pytest.mark.parametrize(
+    "tool", [("ruff", "check"), ("ruff", "format", "--check"), ("mypy",)], ids=" ".join
+)
+def test_linters_are_clean(tool: tuple[str, ...]) -> None:
+    pytest.importorskip(tool[0], reason=f"needs {tool[0]} (the test extra)")
+    folders = ["ampcourse", "tests", "notebooks/source"]
+    command = [sys.executable, "-m", *tool, *folders]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
