@@ -18,14 +18,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Literal, get_args
 
 SpecialCodes = Literal["ieee", "all_ones_nan", "none"]
 
 
-@cache
+@lru_cache(maxsize=4096)
 def power_of_two(exponent: int) -> Fraction:
     """Return 2 to a positive or negative integer power, exactly.
 

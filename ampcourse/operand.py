@@ -2,11 +2,12 @@
 
 Two kinds of input would take for ever if they were converted digit by digit: numbers with
 giant exponents ("1e1000000000000000000") and numbers with many thousand digits. Neither needs
-it. Every number of every format, and every midpoint between two neighbours, lies below 2^1025
-and is a multiple of 2^-1075, so (a) all numbers beyond 2^1200, or below 2^-1200, round alike,
-and (b) no such point has more than 800 significant decimal digits, so what follows the first
-800 matters only by being zero or not. Both replacements keep the number on its side of every
-point where rounding changes; ``exact`` says that one was made.
+it. Rounding changes only at the numbers of a format and at the midpoints between them. For
+every format these lie below 2^1025 and are multiples of 2^-1075, so (a) numbers far outside
+that range round alike, and (b) none of these points has more than 800 significant digits,
+decimal or hexadecimal, so what follows the first 800 matters only by being zero or not. Both
+replacements keep the number on its side of every such point; ``exact`` is False where one was
+made.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ def read_operand(x: Number) -> Operand:
     if isinstance(x, bool):
         raise TypeError(f"{x!r} is a bool, not a number; use int({x!r}) if you mean {int(x)}")
     if isinstance(x, Rational):
-        return _from_ratio(int(x.numerator), int(x.denominator))
+        sign = 1 if x < 0 else 0
+        return _from_ratio(sign, abs(int(x.numerator)), int(x.denominator))
     if isinstance(x, Real) and hasattr(x, "as_integer_ratio"):
         return _from_real(x)
     raise TypeError(
@@ -86,55 +88,40 @@ def _from_real(x: Real) -> Operand:
     if math.isinf(x):
         return Operand(sign, "infinity")
     numerator, denominator = x.as_integer_ratio()  # type: ignore[attr-defined]
-    operand = _from_ratio(int(numerator), int(denominator))
-    return Operand(sign, "finite", operand.magnitude, operand.exact)
+    return _from_ratio(sign, abs(int(numerator)), int(denominator))
 
 
-def _from_ratio(numerator: int, denominator: int) -> Operand:
-    sign = 1 if numerator < 0 else 0
+def _from_ratio(sign: int, numerator: int, denominator: int) -> Operand:
     size = numerator.bit_length() - denominator.bit_length()
     if numerator and abs(size) > _FAR:
         return Operand(sign, "finite", power_of_two(_FAR if size > 0 else -_FAR), exact=False)
-    return Operand(sign, "finite", Fraction(abs(numerator), denominator))
+    return Operand(sign, "finite", Fraction(numerator, denominator))
 
 
 def _from_decimal(x: Decimal) -> Operand:
     sign, digits, exponent = x.as_tuple()
     if not isinstance(exponent, int):  # 'F', 'n' or 'N'
         return Operand(sign, "infinity" if exponent == "F" else "nan")
-    return _from_digits(sign, "".join(map(str, digits)), exponent)
+    return _from_numeral(Numeral(sign, "finite", "".join(map(str, digits)), 10, exponent))
 
 
 def _from_numeral(numeral: Numeral) -> Operand:
+    """Read digits x base^exponent, with the two replacements that the module describes."""
+    sign, base = numeral.sign, numeral.base
     if numeral.kind != "finite":
-        return Operand(numeral.sign, numeral.kind)
-    if numeral.base == 10:
-        return _from_digits(numeral.sign, numeral.digits, numeral.exponent)
-    coefficient = int(numeral.digits, 16)
-    size = coefficient.bit_length() + numeral.exponent
-    if coefficient and abs(size) > _FAR:
-        far = power_of_two(_FAR if size > 0 else -_FAR)
-        return Operand(numeral.sign, "finite", far, exact=False)
-    magnitude = coefficient * power_of_two(numeral.exponent) if coefficient else Fraction(0)
-    return Operand(numeral.sign, "finite", magnitude)
-
-
-def _from_digits(sign: int, digits: str, exponent: int) -> Operand:
-    """Read digits x 10^exponent, with the two replacements that the module describes."""
-    digits = digits.lstrip("0")
-    stripped = digits.rstrip("0")
-    exponent += len(digits) - len(stripped)
-    if not stripped:
+        return Operand(sign, numeral.kind)
+    radix, digit_width, far = (10, 1, _FAR_DECIMAL) if base == 10 else (16, 4, _FAR)
+    digits = numeral.digits.lstrip("0")
+    if not digits:
         return Operand(sign, "finite")
-    size = len(stripped) + exponent
-    if abs(size) > _FAR_DECIMAL:
+    size = len(digits) * digit_width + numeral.exponent
+    if abs(size) > far:
         return Operand(sign, "finite", power_of_two(_FAR if size > 0 else -_FAR), exact=False)
-    kept = stripped[:_DIGITS_THAT_MATTER]
-    exact = kept == stripped
+    kept, dropped = digits[:_DIGITS_THAT_MATTER], digits[_DIGITS_THAT_MATTER:]
+    exact = not dropped.strip("0")
     if not exact:
-        kept += "1"  # the last digit dropped is not zero
-    exponent += len(stripped) - len(kept)
-    coefficient = int(kept)
+        kept, dropped = kept + "1", dropped[1:]
+    exponent = numeral.exponent + len(dropped) * digit_width
     if exponent >= 0:
-        return Operand(sign, "finite", Fraction(coefficient * 10**exponent), exact)
-    return Operand(sign, "finite", Fraction(coefficient, 10**-exponent), exact)
+        return Operand(sign, "finite", Fraction(int(kept, radix) * base**exponent), exact)
+    return Operand(sign, "finite", Fraction(int(kept, radix), base**-exponent), exact)

@@ -123,13 +123,33 @@ def test_no_midpoint_of_any_format_needs_more_digits_than_are_kept() -> None:
     assert len(digits) < 800
 
 
-def test_the_digit_after_the_last_kept_one_still_counts() -> None:
-    tie = "1." + "00048828125"  # 1 + 2^-11
-    for places in (700, 788, 789, 790, 5_000):
-        padded = tie + "0" * (places - 11)
-        assert encode(padded, FP16) == 0x3C00
-        assert encode(padded + "1", FP16) == 0x3C01
-        assert encode(Decimal(padded + "1"), FP16) == 0x3C01
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("places", [700, 797, 798, 799, 800, 801, 5_000, 1_000_000])
+def test_a_digit_after_those_that_are_kept_still_counts(places: int) -> None:
+    decimal_tie = "1.00048828125".ljust(places, "0")  # 1 + 2^-11
+    hexadecimal_tie = "0x1.002".ljust(places, "0")
+    for tie in (decimal_tie, hexadecimal_tie):
+        assert encode(tie, FP16) == 0x3C00
+        assert encode(tie + "1", FP16) == 0x3C01
+        assert encode(tie + "1" + "0" * places, FP16) == 0x3C01
+        assert read_operand(tie).fraction == 1 + Fraction(1, 2**11)
+    assert encode(Decimal(decimal_tie + "1"), FP16) == 0x3C01
+
+
+@given(st.text("0123456789", min_size=1, max_size=900), st.integers(-1100, 300))
+def test_long_decimal_text_becomes_fp64_as_python_reads_it(digits: str, exponent: int) -> None:
+    text = f"{digits}e{exponent}"
+    assert encode(text, FP64) == python_fp64(text)
+
+
+@given(st.text("0123456789abcdef", min_size=1, max_size=900), st.integers(-4600, 1000))
+def test_long_hexadecimal_text_becomes_fp64_as_python_reads_it(digits: str, power: int) -> None:
+    text = f"0x{digits}p{power}"
+    try:
+        expected = float.fromhex(text)
+    except OverflowError:
+        expected = math.inf
+    assert encode(text, FP64) == struct.unpack("<Q", struct.pack("<d", expected))[0]
 
 
 @pytest.mark.parametrize("x", [True, False])
