@@ -68,6 +68,7 @@ def _result(hardware: Hardware, races: Sequence[Sequence[Run]]) -> Result:
         driver=_driver(hardware),
         versions=_versions(hardware),
         flags={
+            "data": "the shipped subset, 2,000 + 1,000 images",
             "batch": baseline[0].batch,
             "width": size["width"],
             "steps": sum(run.steps for run in baseline),

@@ -1,0 +1,3 @@
+def size(count, bits):
+    bytes_each = bits / 8
+    return count * bytes_each

@@ -1,0 +1,2 @@
+def size(count, bits):
+    return (count * bits) >> 3

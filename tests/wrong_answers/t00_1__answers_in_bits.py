@@ -1,0 +1,3 @@
+# message: eight of them make a byte
+def size(count, bits):
+    return count * bits

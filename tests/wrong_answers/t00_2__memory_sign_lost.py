@@ -1,0 +1,9 @@
+# message: the sign is the other way round
+def speedup(before, after):
+    if before["unit"].endswith("/s"):
+        return after["value"] / before["value"]
+    return before["value"] / after["value"]
+
+
+def memory_change(before, after):
+    return 1 - after["memory_mb"] / before["memory_mb"]
