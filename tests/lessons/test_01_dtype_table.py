@@ -18,7 +18,18 @@ FLOAT_ROW = re.compile(
 FLOATS = {row["name"]: row.groupdict() for row in FLOAT_ROW.finditer(TEXT)}
 OTHER_ROWS = re.findall(r"^\| ((?:`\w+`(?: |, | … )?)+)\| ([^|]+) \|$", TEXT, re.MULTILINE)
 OTHERS = {name: what for cell, what in OTHER_ROWS for name in re.findall(r"`(\w+)`", cell)}
-ARTICLES = "float16 float32 float64 bfloat16 uint8 int8 int16 int32 int64 bool".split()
+ARTICLES = [
+    "float16",
+    "float32",
+    "float64",
+    "bfloat16",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "bool",
+]
 CODE_TYPES = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
