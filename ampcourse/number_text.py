@@ -17,7 +17,7 @@ from typing import Literal
 
 _SPACE = re.compile(r"\s*")
 _SIGN = re.compile(r"[+-]?")
-_WORD = re.compile(r"(?i:infinity|inf|nan|)")
+_WORD = re.compile(r"infinity|inf|nan|", re.IGNORECASE | re.ASCII)
 _HEX_PREFIX = re.compile(r"(?:0[xX])?")
 _POINT = re.compile(r"\.?")
 _DECIMAL = re.compile(r"(?:[0-9]+(?:_[0-9]+)*)?")

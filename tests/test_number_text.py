@@ -65,6 +65,7 @@ MALFORMED = [
     ("_1", 0, "a digit, inf or nan is expected"),
     ("1_", 1, "should end before '_'"),
     ("infin", 3, "should end before 'i'"),
+    ("ınf", 0, "a digit, inf or nan is expected"),
     ("nan(1)", 3, "should end before '('"),
     ("0x", 2, "a hexadecimal digit is expected"),
     ("0xg", 2, "a hexadecimal digit is expected"),
