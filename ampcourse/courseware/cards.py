@@ -4,9 +4,11 @@ All words and colours of the cards are here; state is told by a word and a borde
 by colour, and colours come from JupyterLab's variables so that they follow its theme.
 """
 
+import os
 from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 if TYPE_CHECKING:
     from ampcourse.courseware.checks import Verdict
@@ -103,7 +105,7 @@ def progress(titles: dict[str, str], solved: dict[str, bool]) -> Card:
     marks = {task: SOLVED if solved.get(task) else OPEN for task in titles}
     text = "\n".join([title, *(f"  {task} {titles[task]}: {marks[task]}" for task in titles)])
     rows = "".join(
-        f"<li>{'✓' if solved.get(task) else '○'} <a href='#{anchor(task, titles[task])}'>"
+        f"<li>{'✓' if solved.get(task) else '○'} <a href='{anchor(task)}'>"
         f"{task} · {escape(titles[task])}</a>: {marks[task]}</li>"
         for task in titles
     )
@@ -112,6 +114,11 @@ def progress(titles: dict[str, str], solved: dict[str, bool]) -> Card:
     return Card(state, text, f"<b>{escape(title)}</b>{items}")
 
 
-def anchor(task: str, title: str) -> str:
-    """Return the address JupyterLab gives the task's heading."""
-    return escape(f"{task} · {title}".replace(" ", "-"), quote=True)
+def anchor(task: str) -> str:
+    """Return the address of a task's cell.
+
+    JupyterLab follows an address inside a notebook only with the file's name before it, which
+    the server tells its kernels in a variable.
+    """
+    name = os.path.basename(os.environ.get("JPY_SESSION_NAME", ""))
+    return escape(f"{quote(name)}#cell-id={task}", quote=True)
