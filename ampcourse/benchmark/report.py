@@ -42,7 +42,7 @@ def _row(result: Result) -> dict[str, str]:
 
 
 def _change(change: float | None) -> str:
-    return "?" if change is None else f"{change:+.0%}"
+    return "?" if change is None else f"{change:+.0%}".replace("-", "\N{MINUS SIGN}")
 
 
 def _share(accuracy: float | None) -> str:

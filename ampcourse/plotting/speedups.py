@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -16,26 +17,39 @@ if TYPE_CHECKING:
 _LOOKS = MappingProxyType(
     {"published": (BLUE, "o"), "quoted": (VERMILLION, "D"), "measured": (GREEN, "s")}
 )
-_TICKS = (0.125, 0.25, 0.5, 1, 2, 4, 8)
+_TICKS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16)
 
 
 @styled
-def speedups(results: Sequence[Result], guess: Mapping[str, float] | None = None) -> Axes:
+def speedups(results: Sequence[Result], guess: Mapping[str, float | None] | None = None) -> Axes:
     """Draw the speed-up of each result on a scale where twice and half are equally far from 1.
 
     `guess` maps hardware to the factor somebody predicted, drawn as a cross in the same row;
-    a guess for hardware that is not among the results is left out.
+    a guess of None, or for hardware that is not among the results, is left out. Raises
+    ValueError for a guess that is no factor above 0.
     """
+    guesses = _checked(guess or {})
     ax = new_axes(WIDTH, 0.9 + 0.36 * len(results))
     rows = range(len(results) - 1, -1, -1)
     ax.set_xscale("log", base=2)
     ax.axvline(1, color=INK, linewidth=1.2)
     for row, result in zip(rows, results, strict=True):
         _draw_row(ax, row, result)
-        if guess and result.hardware in guess:
-            ax.plot(guess[result.hardware], row, "x", color=INK, markersize=8, label="your guess")
-    _label(ax, rows, results, guess)
+        if result.hardware in guesses:
+            cross = guesses[result.hardware]
+            ax.plot(cross, row, "x", color=INK, markersize=8, label="your guess")
+    _label(ax, rows, results, guesses)
     return ax
+
+
+def _checked(guess: Mapping[str, float | None]) -> dict[str, float]:
+    for hardware, factor in guess.items():
+        if factor is not None and not (isinstance(factor, int | float) and 0 < factor < math.inf):
+            raise ValueError(
+                f"the guess for {hardware} is {factor!r}; give a factor above 0, such as 2 for "
+                "twice as fast and 0.5 for half as fast, or None for no guess"
+            )
+    return {hardware: factor for hardware, factor in guess.items() if factor is not None}
 
 
 def _draw_row(ax: Axes, row: int, result: Result) -> None:
@@ -55,19 +69,21 @@ def _draw_row(ax: Axes, row: int, result: Result) -> None:
 
 
 def _label(
-    ax: Axes, rows: Sequence[int], results: Sequence[Result], guess: Mapping[str, float] | None
+    ax: Axes, rows: Sequence[int], results: Sequence[Result], guesses: Mapping[str, float]
 ) -> None:
-    factors = [result.speedup for result in results] + list((guess or {}).values())
+    factors = [result.speedup for result in results] + list(guesses.values())
+    low, high = min(0.9, *factors), max(2, *factors)
     ax.set_xticks(_TICKS, [f"{tick:g}×" for tick in _TICKS])
     ax.minorticks_off()
-    ax.set_xlim(min(0.7, *factors) / 1.5, max(2, *factors) * 1.5)
+    ax.set_xlim(low / 2, high * 1.6)  # room for the numbers beside the outer points
+    ax.set_ylim(-0.6, len(results) - 0.4)
     ax.set_yticks(list(rows), [_name(result) for result in results])
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.grid(axis="x")
     ax.set_xlabel("slower  ←  mixed precision against its baseline  →  faster")
     handles, labels = ax.get_legend_handles_labels()
-    once = dict(zip(labels, handles, strict=True))
+    once = dict(sorted(zip(labels, handles, strict=True), key=lambda pair: pair[0] not in _LOOKS))
     ax.legend(once.values(), once.keys(), loc="lower right", bbox_to_anchor=(1, 1), ncols=4)
 
 

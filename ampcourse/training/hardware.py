@@ -91,8 +91,8 @@ def _outlook(hardware: Hardware) -> str:
             "this small the casts may still eat the gain."
         )
     return (
-        "it has no bf16 instructions. Each bf16 operation is put together from FP32 ones and "
-        "conversions, so expect bf16 autocast to lose time here."
+        "it has no bf16 instructions. PyTorch computes bf16 in FP32 and rounds, often with slower "
+        "code, so expect bf16 autocast to lose time here."
     )
 
 

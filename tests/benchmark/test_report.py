@@ -25,7 +25,7 @@ def test_row_gives_factor_memory_and_accuracy():
     row = table([KNOWN]).loc["a GPU"]
     assert row["baseline"] == "TF32 3 min"
     assert row["speed"] == "1.50×"
-    assert row["memory"] == "-38%"
+    assert row["memory"] == "\N{MINUS SIGN}38%"
     assert row["accuracy"] == "90.0% → 89.0%"
 
 

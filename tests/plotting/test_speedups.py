@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 
+import pytest
+
 from ampcourse.benchmark import Measurement, Result
 from ampcourse.plotting.speedups import speedups
 
@@ -28,6 +30,16 @@ def test_each_result_is_a_point_at_its_speed_up_first_result_on_top():
 def test_guess_is_a_cross_in_the_row_of_its_hardware_only():
     ax = speedups([result("fast", 4.0), result("slow", 0.5)], {"slow": 2.0, "absent": 3.0})
     assert points(ax, "your guess") == [(2.0, 0.0)]
+
+
+def test_no_guess_draws_no_cross():
+    assert points(speedups([result("fast", 4.0)], {"fast": None}), "your guess") == []
+
+
+@pytest.mark.parametrize("factor", [0, -1, float("nan"), float("inf"), "2"])
+def test_guess_that_is_no_factor_is_refused_by_its_hardware(factor):
+    with pytest.raises(ValueError, match="the guess for fast is"):
+        speedups([result("fast", 4.0)], {"fast": factor})
 
 
 def test_kinds_differ_in_marker_not_in_colour_alone():
