@@ -59,15 +59,16 @@ def run_build(options: argparse.Namespace) -> int:
 
 
 def run_grade(options: argparse.Namespace) -> int:
-    """Grade the files and print a report for each; 0 even where marks were lost."""
+    """Grade the files and print a report for each; 1 if one could not be graded."""
     from ampcourse.courseware.course import find_course
     from ampcourse.courseware.grade import grade_files
     from ampcourse.courseware.report import as_json, as_text
 
-    reports = grade_files(find_course(), options.files)
-    if options.json:
-        print(as_json(list(reports)))
-    else:
-        for report in reports:
+    reports = []
+    for report in grade_files(find_course(), options.files):
+        reports.append(report)
+        if not options.json:
             print(as_text(report), flush=True)
-    return 0
+    if options.json:
+        print(as_json(reports))
+    return int(any(report.problem for report in reports))

@@ -17,7 +17,13 @@ from ampcourse.courseware.kernel import Kernel, KernelLost, KernelUnusable, Limi
 from ampcourse.courseware.report import Report, TaskReport
 from ampcourse.courseware.sheet import Entry, Sheet, make_sheet
 from ampcourse.courseware.source import Lesson
-from ampcourse.courseware.submission import Piece, SubmissionError, lesson_of, read_submission
+from ampcourse.courseware.submission import (
+    Piece,
+    SubmissionError,
+    lesson_by_name,
+    lesson_of,
+    read_submission,
+)
 
 BATCH = 50
 HANGS = 2  # calls of one task that may run into the time limit before the rest is given up
@@ -195,11 +201,29 @@ def grade_files(course: Course, paths: list[Path], limits: Limits = DEFAULT) -> 
     """Grade files one by one; a file that cannot be read gets a report that says so."""
     sheets: dict[str, Sheet] = {}
     for path in paths:
-        lesson: Lesson | None = None
+        sheet: Sheet | None = None
         try:
             lesson = lesson_of(course, path)
             if lesson.slug not in sheets:
                 sheets[lesson.slug] = make_sheet(lesson)
-            yield grade(sheets[lesson.slug], path, limits)
+            sheet = sheets[lesson.slug]
+            yield grade(sheet, path, limits)
         except (SubmissionError, KernelUnusable) as error:
-            yield Report(str(path), lesson.slug if lesson else "", (), problem=str(error))
+            yield ungraded(path, sheet.lesson if sheet else named_lesson(course, path), str(error))
+
+
+def ungraded(path: Path, lesson: Lesson | None, problem: str) -> Report:
+    """Return a report that gives the reason and lists the tasks, as far as they are known."""
+    tasks = tuple(
+        TaskReport(task.id, task.title, task.points, 0.0, note="not graded")
+        for task in (lesson.tasks if lesson else ())
+    )
+    return Report(str(path), lesson.slug if lesson else "", tasks, problem=problem)
+
+
+def named_lesson(course: Course, path: Path) -> Lesson | None:
+    """Return the lesson that a file's name tells, if it does."""
+    try:
+        return lesson_by_name(course, path)
+    except SubmissionError:
+        return None

@@ -295,6 +295,7 @@ def test_an_unreadable_file_is_reported_not_marked(tmp_path: Path, kind: str) ->
     path.write_bytes(UNREADABLE[kind])
     (report,) = grade_files(Course(SAMPLE), [path], QUICK)
     assert report.problem
+    assert [task.note for task in report.tasks] == ["not graded"] * 2
     assert report.file in as_text(report)
     assert json.loads(as_json([report]))[0]["problem"] == report.problem
 
