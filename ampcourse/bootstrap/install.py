@@ -20,8 +20,13 @@ from ampcourse.bootstrap.venv import Answer, Venv
 # pip must install into the .venv and nowhere else, whatever the learner's settings say.
 _ELSEWHERE = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_PYTHON", "PIP_DRY_RUN")
 
-_SIZE_ON_LINUX = "SIZE"
-_SIZE_ELSEWHERE = "SIZE2"
+# Measured with torch 2.14.1 for Python 3.11: what pip downloads, what the .venv then holds.
+_SIZE_ON_LINUX = (
+    "On Linux pip's PyTorch brings NVIDIA's libraries along: about 3.2 GB to download, 6.1 GB on "
+    "disk. README.md says how to do without them."
+)
+_NEEDED_ON_LINUX = 6.5e9
+_SIZE_ELSEWHERE = "About 0.3 GB to download."
 
 
 def install(venv: Venv, extras: Iterable[str], say: Say) -> None:
@@ -34,8 +39,15 @@ def install(venv: Venv, extras: Iterable[str], say: Say) -> None:
     work = venv.clone / ".ampcourse"
     work.mkdir(exist_ok=True)
     with locked(work / "install.lock", lambda: say(_waiting(venv))) as lock:
-        if not venv.is_ready(extras):
-            _Installation(venv, work, lock, say).run(set(extras) | venv.stamped_extras())
+        if venv.is_ready(extras):
+            return
+        installation = _Installation(venv, work, lock, say)
+        shutil.rmtree(installation.temporary, ignore_errors=True)
+        installation.temporary.mkdir()
+        try:
+            installation.run(set(extras) | venv.stamped_extras())
+        finally:
+            shutil.rmtree(installation.temporary, ignore_errors=True)
 
 
 def _waiting(venv: Venv) -> str:
@@ -118,13 +130,8 @@ class _Installation:
         options = ["--no-input", "--prefer-binary", "--disable-pip-version-check"]
         options += ["--progress-bar", "off", "--no-warn-script-location"]
         target = f".[{','.join(sorted(extras))}]"
-        shutil.rmtree(self.temporary, ignore_errors=True)
-        self.temporary.mkdir()
-        try:
-            python = str(self.venv.python)
-            self._must([python, "-I", "-m", "pip", "install", *options, "--editable", target])
-        finally:
-            shutil.rmtree(self.temporary, ignore_errors=True)
+        python = str(self.venv.python)
+        self._must([python, "-I", "-m", "pip", "install", *options, "--editable", target])
 
     def _environment(self) -> dict[str, str]:
         names = {name: text for name, text in os.environ.items() if name not in _ELSEWHERE}
@@ -171,17 +178,21 @@ class _Installation:
 
 
 def introduction(new: bool, extras: set[str], folder: Path) -> str:
-    """Say what is about to happen, and how large it is."""
-    size = _SIZE_ON_LINUX if sys.platform == "linux" else _SIZE_ELSEWHERE
+    """Say what is about to happen, how large it is and how long it takes."""
     tools = " and the test tools" if "test" in extras else ""
-    if new:
+    if not new:
         return (
-            f"Setting up the course. This happens once: pip installs JupyterLab, PyTorch{tools} "
-            f"into {folder}.\n  {size}"
+            f"Bringing {folder} up to date: pip adds what is missing{tools and ' for the tests'}."
         )
-    return (
-        f"Bringing {folder} up to date: pip installs what is missing of JupyterLab, PyTorch{tools}."
+    text = (
+        f"Setting up the course, which happens once: JupyterLab, PyTorch{tools} go into {folder}.\n"
+        f"  {_SIZE_ON_LINUX if sys.platform == 'linux' else _SIZE_ELSEWHERE}\n"
+        "  It takes as long as the download, and two to four minutes more for unpacking."
     )
+    free = shutil.disk_usage(folder.parent).free
+    if sys.platform == "linux" and free < _NEEDED_ON_LINUX:
+        text += f"\n  Only {free / 1e9:.1f} GB are free on this disk, which may not be enough."
+    return text
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

@@ -23,7 +23,7 @@ _NO_NETWORK = re.compile(
     r"|Connection (refused|reset|aborted|broken)|Network is unreachable|ProxyError|IncompleteRead"
     r"|RemoteDisconnected|incomplete-download|SSLError|Connection to \S+ (failed|timed out)"
 )
-_NO_BUILD = re.compile(r"No matching distribution found for (\S+)")
+_NO_BUILD = re.compile(r"No matching distribution found for ([^\s;]+)")
 
 
 class SetupError(Exception):
