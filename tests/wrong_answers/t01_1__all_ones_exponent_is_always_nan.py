@@ -1,4 +1,4 @@
-# message: an all-ones exponent alone does not make a NaN
+# message: all ones in E alone make no NaN
 def classify(code, fmt):
     _, exponent, significand = split(code, fmt)
     if exponent == 2**fmt.exponent_bits - 1:

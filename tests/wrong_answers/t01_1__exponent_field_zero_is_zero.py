@@ -1,4 +1,4 @@
-# message: an exponent field of 0 alone does not make a zero
+# message: E = 0 alone makes no zero
 def classify(code, fmt):
     _, exponent, significand = split(code, fmt)
     if exponent == 0:

@@ -1,4 +1,4 @@
-# message: an all-ones exponent alone does not make a NaN
+# message: all ones in E alone make no NaN
 def decode(code, fmt):
     sign, exponent, significand = split(code, fmt)
     m = fmt.significand_bits

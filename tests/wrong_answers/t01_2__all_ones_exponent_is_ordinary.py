@@ -1,4 +1,4 @@
-# message: This format reserves it
+# message: all ones in E are no ordinary exponent here
 def decode(code, fmt):
     sign, exponent, significand = split(code, fmt)
     m = fmt.significand_bits

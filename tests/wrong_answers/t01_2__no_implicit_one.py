@@ -1,4 +1,4 @@
-# message: a normal number has an implicit 1 before the binary point
+# message: a normal number has an implicit 1
 def decode(code, fmt):
     sign, exponent, significand = split(code, fmt)
     m = fmt.significand_bits

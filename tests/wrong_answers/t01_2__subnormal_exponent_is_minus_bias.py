@@ -1,4 +1,4 @@
-# message: the exponent of a subnormal stays at 1 - bias
+# message: the exponent of subnormals stays at 1 - bias
 def decode(code, fmt):
     sign, exponent, significand = split(code, fmt)
     m = fmt.significand_bits

@@ -1,4 +1,4 @@
-# message: a subnormal has no implicit 1
+# message: subnormals have no implicit 1
 def decode(code, fmt):
     sign, exponent, significand = split(code, fmt)
     m = fmt.significand_bits

@@ -1,4 +1,4 @@
-# message: the exponent of a subnormal stays at 1 - bias
+# message: the exponent of subnormals stays at 1 - bias
 def limits(fmt):
     bias = 2 ** (fmt.exponent_bits - 1) - 1
     m = fmt.significand_bits

@@ -1,4 +1,4 @@
-# message: tiny is the smallest normal number
+# message: tiny is the smallest normal number only
 def limits(fmt):
     bias = 2 ** (fmt.exponent_bits - 1) - 1
     m = fmt.significand_bits

@@ -1,3 +1,3 @@
-# message: BF16 is not the more precise one
+# message: BF16 is not more precise
 def finer(x):
     return "bf16"

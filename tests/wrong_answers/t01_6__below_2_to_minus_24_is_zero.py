@@ -1,4 +1,4 @@
-# message: below 2^-24 not everything is lost
+# message: from just above 2^-25 the nearest number is 2^-24
 from math import copysign, frexp
 
 

@@ -1,4 +1,4 @@
-# message: the carry out of the significand is lost
+# message: the carry is lost
 from math import copysign, frexp
 
 

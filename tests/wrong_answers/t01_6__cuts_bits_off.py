@@ -1,4 +1,4 @@
-# message: cutting bits off is not rounding
+# message: cutting is not rounding
 from math import copysign, frexp
 
 

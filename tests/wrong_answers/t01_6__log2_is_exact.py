@@ -1,4 +1,4 @@
-# message: log2 of a float is rounded
+# message: log2 is rounded
 from math import copysign, floor, log2
 
 

@@ -1,4 +1,4 @@
-# message: a tie goes to the even code
+# message: a tie does not always go up
 from math import copysign, frexp
 
 

@@ -1,4 +1,4 @@
-# message: tiny is the smallest normal number
+# message: tiny is the smallest normal number only
 from math import copysign, frexp
 
 
