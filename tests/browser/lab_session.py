@@ -58,10 +58,11 @@ class LabServer:
         with urlopen(request, timeout=30) as response:
             return json.loads(response.read() or "null")
 
-    def stop_kernels(self) -> None:
-        """Shut every kernel down, so that the next test gets a fresh one."""
+    def tidy(self) -> None:
+        """Shut every kernel down and forget the theme, so that the next test starts afresh."""
         for session in self.sessions():
             self.sessions("DELETE", session["id"])
+        _settings_file(self.root.parent, "themes").unlink(missing_ok=True)
 
 
 @contextmanager
@@ -70,7 +71,9 @@ def running_server(folder: Path) -> Iterator[LabServer]:
     root, runtime = folder / "root", folder / "runtime"
     root.mkdir(parents=True)
     runtime.mkdir()
-    _settle(folder / "settings", "notification", {"fetchNews": "false", "checkForUpdates": False})
+    quiet = _settings_file(folder, "notification")
+    quiet.parent.mkdir(parents=True)
+    quiet.write_text(json.dumps({"fetchNews": "false", "checkForUpdates": False}))
     token = secrets.token_hex(16)
     command = [
         *(sys.executable, "-m", "jupyterlab", "--no-browser", "--port=0", "--allow-root"),
@@ -90,11 +93,10 @@ def running_server(folder: Path) -> Iterator[LabServer]:
             server.kill()
 
 
-def _settle(settings: Path, plugin: str, values: dict[str, Any]) -> None:
-    """Write user settings of one of JupyterLab's plugins."""
-    file = settings / "@jupyterlab" / "apputils-extension" / f"{plugin}.jupyterlab-settings"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(values))
+def _settings_file(folder: Path, plugin: str) -> Path:
+    """Return where the user settings of one of JupyterLab's plugins lie."""
+    extension = folder / "settings" / "@jupyterlab" / "apputils-extension"
+    return extension / f"{plugin}.jupyterlab-settings"
 
 
 def _environment(folder: Path) -> dict[str, str]:
