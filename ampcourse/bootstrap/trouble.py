@@ -11,7 +11,7 @@ from pathlib import Path
 AGAIN = "then run the same command again; it goes on from here."
 _FULL_BELOW = 50 * 2**20  # bytes: with less than this free, "disk full" is the cause
 
-_NO_VENV = re.compile(r"ensurepip is not available|No module named '?(venv|ensurepip)")
+_NO_VENV = re.compile(r"ensurepip is not\s+available|No module named '?(venv|ensurepip)")
 _NO_SPACE = re.compile(
     r"Errno 28|No space left|Errno 122|quota exceeded|WinError 112|not enough space", re.I
 )
