@@ -16,7 +16,7 @@ from ampcourse.formats import power_of_two
 #: (4.3.1 and 4.3.2): roundTiesToEven, roundTiesToAway, roundTowardZero, roundTowardPositive,
 #: roundTowardNegative. "to_odd" is not in the standard's list; it keeps a sign of inexactness
 #: in the last bit, so that a second rounding to fewer bits is still right (Boldo and
-#: Melquiond, Emulation of FMA and correctly rounded sums: proved algorithms using rounding
+#: Melquiond, Emulation of a FMA and correctly rounded sums: proved algorithms using rounding
 #: to odd, IEEE Transactions on Computers 57(4), 2008).
 MODES = ("nearest_even", "nearest_away", "toward_zero", "up", "down", "to_odd")
 
