@@ -13,7 +13,7 @@ from urllib.parse import quote
 if TYPE_CHECKING:
     from ampcourse.courseware.checks import Verdict
 
-PASSED = "{task} solved: {count} of {count} visible checks hold. Grading tries other inputs too."
+PASSED = "{task} solved: all {count} checks hold. Grading tries other inputs too."
 WAITING = "{task} is waiting for you: replace the raise line in the cell above, run it, then this."
 FAILED = "{task} is not right yet"
 PROGRESS = "{solved} of {total} tasks solved in this session"

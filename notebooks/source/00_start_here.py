@@ -41,8 +41,8 @@ def size(count, bits):
 with task("t00_1"):
     why = "the numbers have count × bits bits, and eight bits make a byte"
     in_bits = "that counts bits, and eight of them make a byte"
-    check("float(size(10, 32))", 40.0, why, traps={in_bits: 320.0})
-    check("float(size(10, 16))", 20.0, why, traps={in_bits: 160.0})
+    check("float(size(10, 32))", 40.0, why, {in_bits: 320.0})
+    check("float(size(10, 16))", 20.0, why, {in_bits: 160.0})
     ### BEGIN HIDDEN TESTS
     for count, bits in ((1, 64), (25_557_032, 16), (1_000, 8), (6, 4), (0, 32)):
         call = f"float(size({count}, {bits}))"
@@ -165,10 +165,9 @@ with task("t00_2"):
     memory = "the change is after minus before, over before"
     over = "upside down: half the time would come out as half the speed"
     left = "that is the share that is left, not the change"
-    check("speedup(*RTX_4090)", between(1.3107, 1.3108), takes, traps={over: 16.99 / 22.27})
+    check("speedup(*RTX_4090)", between(1.3107, 1.3108), takes, {over: 16.99 / 22.27})
     check("speedup(*V100)", between(3.2697, 3.2698), does)
-    share = {left: 15508 / 22818}
-    check("memory_change(*RTX_4090)", between(-0.3204, -0.3203), memory, traps=share)
+    check("memory_change(*RTX_4090)", between(-0.3204, -0.3203), memory, {left: 15508 / 22818})
     ### BEGIN HIDDEN TESTS
     RULE = "the rule of thumb is not a measurement: divide the two numbers"
     PERCENT = "that is a percentage; the factor itself is asked for"
@@ -222,7 +221,7 @@ from ampcourse.benchmark.live import compare
 here = compare()
 show(speedups([here], {here.hardware: guess.get("this machine")}), alt=sentence(here))
 for run in (here.baseline, here.amp):
-    print(f"{run.precision}: {run.value:.1f} ms a step, {run.accuracy:.1%} of test images right")
+    print(f"{run.precision}: {run.value:.1f} ms a step, {run.accuracy:.1%} of images right")
 
 # %% [markdown]
 r"""
@@ -301,12 +300,12 @@ def is_fair(before, after, called):
 
 # %% check="t00_3" points=4
 with task("t00_3"):
-    why = "a comparison is fair if nothing but precision can have made the difference"
+    why = "fair means that only precision can have made the difference"
     check("bool(is_fair(RUN, AMP, 'fp32'))", True, why)
     named = "this baseline ran in TF32 and is called FP32"
-    check("bool(is_fair(RUN | {'math': 'tf32'}, AMP, 'fp32'))", False, why, traps={named: True})
+    check("bool(is_fair(RUN | {'math': 'tf32'}, AMP, 'fp32'))", False, why, {named: True})
     two = "the batch grew too: two gains in one number"
-    check("bool(is_fair(RUN, AMP | {'batch': 512}, 'fp32'))", False, why, traps={two: True})
+    check("bool(is_fair(RUN, AMP | {'batch': 512}, 'fp32'))", False, why, {two: True})
     check("bool(is_fair(RUN, AMP | {'step_ms': 52.0}, 'fp32'))", True, why)
     ### BEGIN HIDDEN TESTS
     CPU = {"hardware": "a laptop", "device": "cpu", "batch": 64}
