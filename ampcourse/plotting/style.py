@@ -25,9 +25,9 @@ GREY = "#6B6B6B"
 RULE = "#D9D9D9"
 CARD = "#FFFFFF"
 
-#: Colour of each part of a float.
+#: Colour of each part of a float, as in the explorer (widgets/static).
 PARTS: Mapping[str, str] = MappingProxyType(
-    {"sign": VERMILLION, "exponent": GREEN, "significand": BLUE}
+    {"sign": VERMILLION, "exponent": BLUE, "significand": GREEN}
 )
 
 #: Colour of each format: a hue per family, told apart inside it by `FORMAT_MARKERS`.
