@@ -19,7 +19,7 @@ from ampcourse.widgets.front_end import (
     traitlets,
 )
 from ampcourse.widgets.readout import readout, rows, sentence
-from ampcourse.widgets.shape import shape, spans
+from ampcourse.widgets.shape import shape, spans, title
 from ampcourse.widgets.state import BitState
 
 _GESTURES: dict[str, Callable[[BitState, dict[str, Any]], BitState]] = {
@@ -116,9 +116,10 @@ class Explorer(PictureBox):
         fields = " ".join(
             bits[len(bits) - low - width : len(bits) - low] for _, low, width in spans(self.format)
         )
-        title = words.format_title(self.format, self.state.custom)
         lines = [f"{words.TERMS[row.key]:<16} {row.text}" for row in rows(self.state)]
-        return "\n".join([title, fields, *lines, sentence(self.state)])
+        return "\n".join(
+            [title(self.format, self.state.custom), fields, *lines, sentence(self.state)]
+        )
 
     @traitlets.observe("state")
     def _on_state(self, _change: object) -> None:

@@ -97,4 +97,5 @@ def _fate_large(number: Operand, decoded: Decoded) -> str:
 
 
 def _value(decoded: Decoded) -> str:
-    return numerals.typeset(numerals.exact(decoded.value))
+    assert decoded.fraction is not None
+    return numerals.typeset(numerals.about(decoded.fraction))

@@ -12,7 +12,7 @@ from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact
 from fractions import Fraction
 
 # Plain notation as far as a reader counts zeros at a glance; powers of ten beyond.
-_PLAIN_EXPONENTS = range(-7, 21)
+_PLAIN_EXPONENTS = range(-5, 21)
 # What remains of a number cut in the middle; below 20 hidden digits, cutting gains nothing.
 _HEAD, _TAIL, _HIDDEN = 18, 6, 20
 

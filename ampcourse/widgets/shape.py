@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from ampcourse.formats import FloatFormat
+from ampcourse.formats import FORMATS, FloatFormat
 from ampcourse.widgets import numerals, words
 
 FIELDS = ("sign", "exponent", "significand")
@@ -13,13 +14,20 @@ FIELDS = ("sign", "exponent", "significand")
 def shape(fmt: FloatFormat, custom: bool) -> dict[str, Any]:
     """Return the title of a format, its fields from the top bit down and their widths."""
     return {
-        "title": words.format_title(fmt, custom),
+        "title": title(fmt, custom),
         "custom": custom,
         "fields": [_field(field, low, width) for field, low, width in spans(fmt)],
         "exponentBits": fmt.exponent_bits,
         "significandBits": fmt.significand_bits,
         "signed": fmt.signed,
     }
+
+
+def title(fmt: FloatFormat, custom: bool) -> str:
+    """Return the line that says what a format is made of, and which preset a custom one equals."""
+    bare = replace(fmt, name="", library_name="")
+    twins = (f for f in FORMATS.values() if replace(f, name="", library_name="") == bare)
+    return words.format_title(fmt, custom, next((twin.name for twin in twins), ""))
 
 
 def spans(fmt: FloatFormat) -> list[tuple[str, int, int]]:

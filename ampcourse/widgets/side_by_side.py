@@ -7,6 +7,7 @@ from typing import Any
 from ampcourse.widgets import numerals, words
 from ampcourse.widgets.comparison import ComparisonRow, compare
 from ampcourse.widgets.front_end import PictureBox, anywidget, refusal, static, traitlets
+from ampcourse.widgets.state import number_text
 
 
 class ComparisonPanel(anywidget.AnyWidget):
@@ -28,7 +29,7 @@ class SameNumber(PictureBox):
     typed = traitlets.Unicode()
 
     def __init__(self, value: str | float = "0.1") -> None:
-        text = (value if isinstance(value, str) else repr(value)).strip()
+        text = number_text(value)
         self._rows = compare(text)
         self._panel = ComparisonPanel()
         super().__init__([self._panel], typed=text)
@@ -51,7 +52,7 @@ class SameNumber(PictureBox):
 
     @traitlets.validate("typed")
     def _check_typed(self, proposal: dict[str, Any]) -> str:
-        text = str(proposal["value"]).strip()
+        text = number_text(proposal["value"])
         compare(text)  # raises before anything changes
         return text
 

@@ -8,7 +8,7 @@ from ampcourse.decode import decode, split_fields
 from ampcourse.encode import encode
 from ampcourse.formats import FORMATS, FloatFormat, get_format, ieee_like
 from ampcourse.neighbours import neighbours
-from ampcourse.widgets import words
+from ampcourse.widgets import numerals, words
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class BitState:
     format: FloatFormat
     code: int
     typed: str
-    kept: str | float
+    kept: str
     custom: bool = False
     note: str = ""
 
@@ -35,8 +35,8 @@ class BitState:
         format has none.
         """
         fmt = get_format(format)
-        text = typed if isinstance(typed, str) else repr(typed)
-        return cls(fmt, encode(typed, fmt), text.strip(), typed, not _is_preset(fmt))
+        text = number_text(typed)
+        return cls(fmt, encode(text, fmt), text, text, not _is_preset(fmt))
 
     @property
     def value(self) -> float:
@@ -50,7 +50,7 @@ class BitState:
     def with_code(self, code: int) -> BitState:
         """Put other bits in place; raises ValueError for a code the format does not have."""
         value = decode(code, self.format).value
-        return replace(self, code=code, kept=value, note="")
+        return replace(self, code=code, kept=numerals.exact(value), note="")
 
     def with_format(self, format: str | FloatFormat) -> BitState:
         """Encode the number that is kept in another format.
@@ -110,6 +110,18 @@ class BitState:
                 raise ValueError(f"{field} does not fit a field of {width} bits")
         magnitude = (exponent << fmt.significand_bits) | significand
         return self.with_code(magnitude | (fmt.sign_mask if sign else 0))
+
+
+def number_text(number: str | float) -> str:
+    """Return a number as a person would type it: text as it is, a float with Python's digits.
+
+    >>> number_text(" 1e-8 "), number_text(0.1), number_text(2)
+    ('1e-8', '0.1', '2')
+    """
+    if isinstance(number, str):
+        return number.strip()
+    # float() first: the repr of a numpy scalar is not a number text.
+    return str(number) if isinstance(number, int) else repr(float(number))
 
 
 def _is_preset(fmt: FloatFormat) -> bool:

@@ -27,7 +27,8 @@ LABELS = {
     "full": "All digits",
     "implicit": "implicit",
     "typed": "typed",
-    "silent": "The kernel does not answer. Run the cell again.",
+    "silent": "The kernel does not answer: it is busy, or it was restarted. "
+    "If it stays silent, run the cell again.",
 }
 
 COMPARISON_LABELS = {
@@ -88,17 +89,19 @@ def format_name(fmt: FloatFormat, custom: bool) -> str:
     return f"{CUSTOM} {fmt.exponent_bits} + {fmt.significand_bits}" if custom else fmt.name
 
 
-def format_title(fmt: FloatFormat, custom: bool) -> str:
-    """Say what a format is made of."""
+def format_title(fmt: FloatFormat, custom: bool, twin: str) -> str:
+    """Say what a format is made of; `twin` is the preset that a custom one equals, if any."""
     specials = {
         "ieee": "has infinity and NaN",
         "all_ones_nan": "has NaN but no infinity",
         "none": "has neither infinity nor NaN",
     }
     sign = "1 sign" if fmt.signed else "no sign"
+    same = f" (the same as {twin})" if custom and twin else ""
     return (
-        f"{format_name(fmt, custom)}: {fmt.bits} bits = {sign} + {fmt.exponent_bits} exponent + "
-        f"{fmt.significand_bits} significand; bias {fmt.bias}; {specials[fmt.special_codes]}"
+        f"{format_name(fmt, custom)}{same}: {fmt.bits} bits = {sign} + "
+        f"{fmt.exponent_bits} exponent + {fmt.significand_bits} significand; "
+        f"bias {fmt.bias}; {specials[fmt.special_codes]}"
     )
 
 

@@ -156,7 +156,7 @@ class Lab:
 
     def open_cells(self, sources: Sequence[str]) -> None:
         """Open a new notebook with these code cells."""
-        cells = [
+        cells: list[dict[str, Any]] = [
             {
                 "cell_type": "code",
                 "id": f"cell-{i}",

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ampcourse.decode import decode
-from ampcourse.formats import FORMATS
+from ampcourse.formats import FORMATS, ieee_like
 from ampcourse.widgets import numerals, words
 from ampcourse.widgets.number_line import number_line
 from ampcourse.widgets.readout import formula, readout, rows, sentence
@@ -161,6 +161,15 @@ def test_weights_add_up_to_the_formula() -> None:
     assert [field["field"] for field in shape(FORMATS["e8m0"], False)["fields"]] == ["exponent"]
 
 
+@pytest.mark.parametrize(
+    ("widths", "twin"), [((8, 7), "bf16"), ((8, 10), "tf32"), ((4, 3), ""), ((5, 2), "e5m2")]
+)
+def test_a_custom_format_that_equals_a_preset_says_so(widths: tuple[int, int], twin: str) -> None:
+    title = shape(ieee_like(*widths), True)["title"]
+    assert (f"(the same as {twin})" in title) is bool(twin)
+    assert "same as" not in shape(FORMATS["bf16"], False)["title"]
+
+
 def test_the_line_shows_a_binade_edge_with_its_uneven_gaps() -> None:
     line = number_line(decode(0x3C00, "fp16"), "1.0001")
     assert line is not None
@@ -170,13 +179,7 @@ def test_the_line_shows_a_binade_edge_with_its_uneven_gaps() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "typed", "place"),
-    [
-        (0x3C00, "-inf", -1.0),
-        (0x3C00, "9e99", 2.0),
-        (0x3C00, "nan", None),
-        (0x3C00, "1e-999", -1.0),
-    ],
+    ("typed", "place"), [("-inf", -1.0), ("9e99", 2.0), ("nan", None), ("1e-999", -1.0)]
 )
 def test_a_number_beyond_the_neighbours_is_marked_at_the_edge(
     typed: str, place: float | None
