@@ -16,7 +16,7 @@ def tiny(monkeypatch):
 
 
 def test_live_run_is_a_measured_record_that_names_machine_and_versions(tiny):
-    result = live.compare(tiny)
+    result = live.compare(tiny, seconds=600)
     assert (result.kind, result.hardware, result.unit) == ("measured", "a CPU", "ms/step")
     assert (result.baseline.precision, result.amp.precision) == ("fp32", "bf16")
     assert result.versions["torch"] == torch.__version__

@@ -121,12 +121,10 @@ def test_subset_is_rebuilt_from_the_full_data_to_the_same_bytes():
         assert hashlib.sha256(content).hexdigest() == SUBSET[name]
 
 
-def test_shipped_archives_repeat_and_carry_neither_name_nor_time():
-    for name in SUBSET:
-        shipped = (SUBSET_FOLDER / f"{name}.gz").read_bytes()
-        assert shipped[3:8] == bytes(5)  # no flags (so no file name), time 0: RFC 1952, 2.3
-        content = gzip.decompress(shipped)
-        assert compress(content) == compress(content)
+def test_archives_carry_neither_name_nor_time_so_that_they_repeat():
+    shipped = [(SUBSET_FOLDER / f"{name}.gz").read_bytes() for name in SUBSET]
+    for archive in [*shipped, compress(b"new")]:
+        assert archive[3:8] == bytes(5)  # no flags (so no file name), time 0: RFC 1952, 2.3
 
 
 def test_zalandos_licence_lies_beside_the_data():

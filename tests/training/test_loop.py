@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from ampcourse.training import loop
 from ampcourse.training.data import FashionMnist, fashion_mnist
 from ampcourse.training.loop import Run, race, to_tensors
 from ampcourse.training.models import small_cnn
@@ -39,6 +40,7 @@ def test_recipes_start_from_the_same_weights_and_see_the_same_batches(few):
 
 
 def test_race_repeats_and_leaves_the_global_generator_alone(few):
+    torch.manual_seed(1234)
     state = torch.random.get_rng_state()
     one = race(("fp32",), few, batch=20, epochs=1, width=2)[0]
     assert torch.equal(torch.random.get_rng_state(), state)
@@ -75,6 +77,37 @@ def test_weights_stay_fp32_under_autocast(few, monkeypatch):
     monkeypatch.setattr(torch.optim.Adam, "step", spy)
     race(("bf16",), few, batch=20, epochs=1, width=2)
     assert seen == {torch.float32}
+
+
+def test_recipes_take_turns_step_by_step(few, monkeypatch):
+    order = []
+    real = loop._Training.step
+
+    def spy(self, *batch):
+        order.append(self.recipe)
+        real(self, *batch)
+
+    monkeypatch.setattr(loop._Training, "step", spy)
+    race(("fp32", "bf16"), few, batch=30, epochs=1, width=2)
+    assert order == ["fp32", "bf16", "fp32", "bf16"]
+
+
+def test_only_fp16_scales_its_loss(monkeypatch):
+    made = []
+    real = torch.amp.GradScaler
+    monkeypatch.setattr(torch.amp, "GradScaler", lambda *a, **k: made.append(k) or real(*a, **k))
+    for recipe in ("fp32", "bf16", "fp16"):
+        loop._Training(recipe, "cpu", 2, 1e-3, 0)
+    assert made == [{"enabled": False}, {"enabled": False}, {"enabled": True}]
+
+
+def test_clock_waits_for_a_gpu_and_for_nothing_on_a_cpu(monkeypatch):
+    calls = []
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: calls.append("waited"))
+    loop._wait("cpu")
+    assert calls == []
+    loop._wait("cuda")
+    assert calls == ["waited"]
 
 
 def test_training_lowers_the_loss(few):
