@@ -26,7 +26,11 @@ def lab(argv: list[str]) -> int:
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         options.append("--allow-root")  # a container, mostly; Jupyter would refuse to start
     print("Starting JupyterLab. To stop it, press Ctrl-C twice here.", file=sys.stderr)
-    return hand_over([sys.executable, "-m", "jupyterlab", *options, *argv], _environment(course))
+    environment = _environment(course)
+    # Defaults for this course, which a learner's own settings override: JupyterLab is not to
+    # ask about news over the first lesson, nor to look for updates.
+    _put_first(environment, "JUPYTER_CONFIG_PATH", course / "ampcourse" / "jupyter")
+    return hand_over([sys.executable, "-m", "jupyterlab", *options, *argv], environment)
 
 
 def test(argv: list[str]) -> int:
@@ -71,11 +75,15 @@ def _workers() -> int:
 def _environment(course: Path) -> dict[str, str]:
     names = dict(os.environ)
     # Kernels and workers start in other folders and must still find this clone's package.
-    search = [str(course), names.get("PYTHONPATH", "")]
-    names["PYTHONPATH"] = os.pathsep.join(part for part in search if part)
+    _put_first(names, "PYTHONPATH", course)
     # A kernel called python3 in the user's own folder must not win over this environment's.
     names.setdefault("JUPYTER_PREFER_ENV_PATH", "1")
     return names
+
+
+def _put_first(environment: dict[str, str], name: str, folder: Path) -> None:
+    parts = [str(folder), environment.get(name, "")]
+    environment[name] = os.pathsep.join(part for part in parts if part)
 
 
 def _is_importable(module: str) -> bool:

@@ -76,6 +76,19 @@ def test_kernels_find_this_clone_and_this_environment_first(
     assert environment["JUPYTER_PREFER_ENV_PATH"] == "1"
 
 
+def test_jupyterlab_does_not_ask_about_news_unless_the_learner_wants_them(
+    started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manager = pytest.importorskip("jupyter_server.services.config.manager")
+    launch.lab([])
+    ((_, environment),) = started
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", environment["JUPYTER_CONFIG_PATH"])
+    # JupyterLab reads the defaults of its settings this way.
+    overrides = manager.ConfigManager(config_dir_name="labconfig").get("default_setting_overrides")
+    notification = overrides["@jupyterlab/apputils-extension:notification"]
+    assert notification == {"fetchNews": "false", "checkForUpdates": False}
+
+
 def test_test_runs_the_suite_and_the_notebooks_whole(started: Started) -> None:
     assert launch.test([]) == 5
     ((command, _),) = started

@@ -47,7 +47,7 @@ def test_set_up_gives_the_sizes_that_the_readme_gives(
     monkeypatch: pytest.MonkeyPatch, platform: str
 ) -> None:
     monkeypatch.setattr(sys, "platform", platform)
-    said = re.findall(r"\d[.]\d GB (?:to download|on disk)", introduction(True, set(), ROOT / "x"))
+    said = re.findall(r"\d[.]\d GB (?:to download|on disk)", introduction(ROOT / "x", set()))
     assert said
     assert [size for size in said if size not in README] == []
 

@@ -73,7 +73,7 @@ class _Installation:
         begin = time.monotonic()
         self.log.write_bytes(b"")
         answer = self.venv.reusable()
-        self.say(introduction(new=answer is None, extras=extras, folder=self.venv.folder))
+        self.say(self._introduction(answer, extras))
         answer = self._make_venv() if answer is None else self._mend(answer)
         earlier = self.venv.whole_stamp()
         self.venv.write_stamp(extras, answer.python, whole=False)
@@ -84,6 +84,13 @@ class _Installation:
             raise SetupError(f"pip ended well but without {', '.join(left)}: see {self.log}")
         self.venv.write_stamp(extras, answer.python, whole=True)
         self.say(f"Done in {duration(time.monotonic() - begin)}.\n")
+
+    def _introduction(self, answer: Answer | None, extras: set[str]) -> str:
+        if answer is None:
+            return introduction(self.venv.folder, extras)
+        if self.venv.stamp.exists() and not self.venv.whole_stamp():
+            return f"Going on with {self.venv.folder} where set-up broke off."
+        return f"Bringing {self.venv.folder} up to date: pip adds what is missing."
 
     @contextmanager
     def _nothing_lost(self, earlier: bytes | None, answer: Answer) -> Iterator[None]:
@@ -118,7 +125,7 @@ class _Installation:
         """Clear away what an interrupted run left half done; without a working pip, start anew."""
         names = [] if self.venv.whole_stamp() else clear_broken(answer.site_packages)
         if names:
-            self.say(f"  {len(names)} packages were left half installed and are done again")
+            self.say(f"  left half installed, and done again: {', '.join(names)}")
         python = str(self.venv.python)
         if self._try([python, "-I", "-m", "pip", "--version"]) == 0:
             return answer
@@ -177,15 +184,13 @@ class _Installation:
         return process.returncode
 
 
-def introduction(new: bool, extras: set[str], folder: Path) -> str:
-    """Say what is about to happen, how large it is and how long it takes."""
-    tools = " and the test tools" if "test" in extras else ""
-    if not new:
-        return (
-            f"Bringing {folder} up to date: pip adds what is missing{tools and ' for the tests'}."
-        )
+def introduction(folder: Path, extras: set[str]) -> str:
+    """Say what is about to be installed, how large it is and how long it takes."""
+    what = "JupyterLab, PyTorch and the test tools"
+    if "test" not in extras:
+        what = "JupyterLab and PyTorch"
     text = (
-        f"Setting up the course, which happens once: JupyterLab, PyTorch{tools} go into {folder}.\n"
+        f"Setting up the course, which happens once: {what} go into {folder}.\n"
         f"  {_SIZE_ON_LINUX if sys.platform == 'linux' else _SIZE_ELSEWHERE}\n"
         "  It takes as long as the download, and two to four minutes more for unpacking."
     )

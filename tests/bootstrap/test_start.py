@@ -118,11 +118,11 @@ def test_the_learner_reads_how_large_it_is_and_whether_there_is_room(
 ) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(9, 8, 10**9))
-    text = install_module.introduction(True, {"lab"}, tmp_path / ".venv")
+    text = install_module.introduction(tmp_path / ".venv", {"lab"})
     assert "3.2 GB to download" in text
     assert "Only 1.0 GB are free" in text
     monkeypatch.setattr(sys, "platform", "darwin")
-    text = install_module.introduction(True, {"lab", "test"}, tmp_path / ".venv")
+    text = install_module.introduction(tmp_path / ".venv", {"lab", "test"})
     assert "0.3 GB to download" in text
     assert "test tools" in text
     assert "Only" not in text
