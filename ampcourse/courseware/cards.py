@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 PASSED = "{task} solved: all {count} checks hold. Grading tries other inputs too."
 WAITING = "{task} is waiting for you: replace the raise line in the cell above, run it, then this."
+BEGUN = "{task} is not finished: some calls still reach `raise NotImplementedError`."
 FAILED = "{task} is not right yet"
 PROGRESS = "{solved} of {total} tasks solved in this session"
 OPEN = "open"
@@ -71,9 +72,9 @@ def passed(task: str, count: int) -> Card:
     return Card("solved", text, f"<b>✓</b> {escape(text)}")
 
 
-def waiting(task: str) -> Card:
-    """The quiet card of a task that nobody has touched."""
-    text = WAITING.format(task=task)
+def waiting(task: str, begun: bool = False) -> Card:
+    """The quiet card of a task whose stub is still there, or is still reached by some calls."""
+    text = (BEGUN if begun else WAITING).format(task=task)
     return Card("waiting", text, f"<b>○</b> {escape(text)}{HIDE_ERROR}")
 
 

@@ -27,6 +27,9 @@ from ampcourse.courseware.plain import (
     valid,
 )
 
+# Faults that have nothing to do with a check's reason, told once for all checks of a task.
+RUN_FIRST = "run the cell that defines it first"
+NO_RETURN = "None is what a function gives that does not return: is a `return` missing?"
 # What the learner's stub says, and nbgrader's own stub, which says nothing.
 STUB_MESSAGE = re.compile(r"(t\d\d_\d+)?")
 
@@ -108,7 +111,8 @@ class task:
         if not failed:
             return cards.display(cards.passed(self.task_id, len(verdicts)))
         if all(verdict.waiting for verdict in failed):
-            cards.display(cards.waiting(self.task_id))
+            begun = any(verdict.passed for verdict in verdicts)
+            cards.display(cards.waiting(self.task_id, begun))
             raise TaskNotPassed(f"{self.task_id} is not solved yet")
         cards.display(cards.failed(self.task_id, failed))
         lines = [f"{self.task_id} does not pass yet"] + [verdict.message for verdict in failed]
@@ -142,10 +146,12 @@ def judge(check: Check, outcome: dict[str, Any]) -> Verdict:
     if "value" not in outcome:
         got = str(outcome.get("no_result") or f"gave {outcome.get('not_plain', 'nothing')}")
         return Verdict(check, passed=False, got=got, hint=check.reason)
+    value = outcome["value"]
     for hint, tree in check.traps:
-        if equal(tree, outcome["value"]) and not check.expected.accepts({"value": tree}):
-            return Verdict(check, False, trapped=True, got=told(check, outcome["value"]), hint=hint)
-    return Verdict(check, False, got=told(check, outcome["value"]), hint=check.reason)
+        if equal(tree, value) and not check.expected.accepts({"value": tree}):
+            return Verdict(check, False, trapped=True, got=told(check, value), hint=hint)
+    hint = NO_RETURN if value == ["none"] else check.reason
+    return Verdict(check, False, got=told(check, value), hint=hint)
 
 
 def judge_error(check: Check, error: dict[str, Any]) -> Verdict:
@@ -153,7 +159,8 @@ def judge_error(check: Check, error: dict[str, Any]) -> Verdict:
     kind, message = str(error.get("type")), str(error.get("message"))
     waiting = kind == "NotImplementedError" and STUB_MESSAGE.fullmatch(message) is not None
     got = f"raised {kind}: {message}" if message else f"raised {kind}"
-    return Verdict(check, False, waiting=waiting, got=got, hint=check.reason)
+    hint = RUN_FIRST if kind == "NameError" else check.reason
+    return Verdict(check, False, waiting=waiting, got=got, hint=hint)
 
 
 def told(check: Check, got: Tree) -> str:
@@ -171,15 +178,21 @@ def told(check: Check, got: Tree) -> str:
 
 def looks_equal(expected: Tree, got: Tree) -> bool:
     """Return whether two values differ in type alone, as 1, 1.0 and True do."""
+    if {expected[0], got[0]} == {"list", "tuple"}:
+        return equal(["list", expected[1]], ["list", got[1]])
     numbers = [bool(tree[1]) if tree[0] == "bool" else to_number(tree) for tree in (expected, got)]
     return show(expected) == show(got) or (None not in numbers and numbers[0] == numbers[1])
 
 
 def worst(verdicts: list[Verdict]) -> list[Verdict]:
-    """Return one failure per reason: the first whose cause is known, else the first."""
+    """Return one failure per reason: the first whose cause is known, else the first.
+
+    A fault of the whole task, such as a missing `return`, is told once.
+    """
     chosen: dict[str, Verdict] = {}
     for verdict in verdicts:
-        reason = verdict.check.reason
+        general = verdict.hint in (RUN_FIRST, NO_RETURN)
+        reason = verdict.hint if general else verdict.check.reason
         if verdict.passed:
             continue
         if reason not in chosen or (verdict.trapped and not chosen[reason].trapped):

@@ -68,6 +68,49 @@ def test_an_untouched_stub_waits_and_any_other_error_does_not() -> None:
         check("exec('raise NotImplementedError(\"later\")')", 1, "one")
 
 
+def test_a_function_not_run_yet_is_told_once() -> None:
+    def checks() -> None:
+        with task("t90_1"):
+            check("not_there(1)", 1, "one")
+            check("not_there(2)", 2, "two")
+
+    with pytest.raises(TaskNotPassed) as caught:
+        checks()
+    assert str(caught.value).count("\n") == 1
+    assert "run the cell that defines it first" in str(caught.value)
+
+
+def test_a_missing_return_is_told() -> None:
+    assert fails(None, 1, "one").endswith("is a `return` missing?")
+    global answer
+    answer = None
+    with task("t90_1"):
+        check("answer", None, "None may be right")
+
+
+def test_a_tuple_for_a_list_is_told_as_such() -> None:
+    assert "gave (1, 2) as tuple, not list" in fails((1, 2), [1, 2], "two numbers")
+
+
+def test_a_half_finished_solution_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
+    def half(x: int) -> int:
+        if x:
+            return x
+        raise NotImplementedError("t90_1")
+
+    global answer
+    answer = half
+
+    def checks() -> None:
+        with task("t90_1"):
+            check("answer(1)", 1, "one")
+            check("answer(0)", 0, "none")
+
+    with pytest.raises(TaskNotPassed, match="t90_1 is not solved yet"):
+        checks()
+    assert "not finished" in capsys.readouterr().out
+
+
 def test_one_failure_is_shown_for_each_reason() -> None:
     def checks() -> None:
         with task("t90_1"):
