@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser.axe import violations
 from tests.browser.lab_session import Lab
 
 pytestmark = pytest.mark.browser
@@ -216,11 +217,9 @@ def test_nothing_sticks_out_at_400_pixels(lab: Lab, page: Any) -> None:
 
 
 def test_axe_finds_nothing_in_either_theme(lab: Lab, page: Any) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page.locator(".amp-number").first.fill("1.5x")
     page.keyboard.press("Enter")
     page.locator("[role=alert] mark").wait_for()
     for theme in ("JupyterLab Light", "JupyterLab Dark"):
         lab.theme(theme)
-        found = axe.run(page, context=".amp-explorer").response["violations"]
-        assert [(v["id"], [n["html"] for n in v["nodes"]]) for v in found] == [], theme
+        assert violations(page, ".amp-explorer") == [], theme

@@ -1,0 +1,21 @@
+"""axe-core over a part of the page, where the package that brings it is installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+def violations(page: Any, context: str) -> list[tuple[str, list[str]]]:
+    """Return rule and elements of what axe objects to; skip the test where axe is missing."""
+    module = pytest.importorskip("axe_playwright_python.sync_playwright")
+    # JupyterLab's body is 0 pixels high and hides overflow: axe would take all text in it for
+    # invisible and check no contrast.
+    page.evaluate("document.body.style.height = '100vh'")
+    response = module.Axe().run(page, context=context).response
+    checked = [rule for rule in response["passes"] if rule["id"] == "color-contrast"]
+    assert checked, "axe checked no contrast"
+    return [
+        (rule["id"], [node["html"] for node in rule["nodes"]]) for rule in response["violations"]
+    ]
