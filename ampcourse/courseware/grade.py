@@ -6,6 +6,7 @@ that dies or will not stop is replaced and what ran before is replayed.
 """
 
 import ast
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from ampcourse.courseware.submission import (
 BATCH = 50
 HANGS = 2  # calls of one task that may run into the time limit before the rest is given up
 RESTARTS = 8
+UNDEFINED = re.compile(r"name '(\w+)' is not defined")
 DEFAULT = Limits()
 
 
@@ -194,7 +196,20 @@ def grade_task(session: Session, entry: Entry, run: Run | None) -> TaskReport:
         return entry.lost(
             f"it imports {refused[0]}, which this lesson asks you to build: no points"
         )
-    return entry.report(outcomes, note=run.error if run else "")
+    note = run.error if run else ""
+    return entry.report(outcomes, note or unknown_name(session.sheet.lesson, outcomes))
+
+
+def unknown_name(lesson: Lesson, outcomes: list[dict[str, Any]]) -> str:
+    """Return a note if a call failed for a name that only demonstration cells define."""
+    for outcome in outcomes:
+        found = UNDEFINED.match(str(outcome.get("error", {}).get("message", "")))
+        if found and found[1] in lesson.demo_names:
+            return (
+                f"{found[1]} comes from a demonstration cell, which grading does not run: "
+                "define it in a cell of your own"
+            )
+    return ""
 
 
 def grade_files(course: Course, paths: list[Path], limits: Limits = DEFAULT) -> Iterator[Report]:

@@ -4,7 +4,9 @@ Parts: prose; set-up (tag `setup`); demonstration; task (`task="t01_1"`), whose 
 between nbgrader's markers; check (`check="t01_1" points=4`), with hidden checks between them.
 """
 
+import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -91,13 +93,55 @@ class Lesson:
 
     @property
     def setup(self) -> list[str]:
-        """The texts of the set-up cells."""
-        return [cell.text for cell in self.cells if cell.part == "setup"]
+        """The code that runs before a learner's: imports of demonstrations, set-up cells."""
+        return [self.imports, *(cell.text for cell in self.cells if cell.part == "setup")]
+
+    @property
+    def imports(self) -> str:
+        """What demonstrations import from outside the course, but for forbidden modules.
+
+        A learner who has seen `from fractions import Fraction` run uses it without a thought.
+        """
+        lines = {}
+        for node in self.demonstrated():
+            if isinstance(node, ast.Import):
+                modules = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                modules = [node.module]
+            else:
+                continue
+            banned = ("ampcourse", *self.forbidden)
+            if not any(is_inside(module, parent) for module in modules for parent in banned):
+                lines[ast.unparse(node)] = None
+        return "\n".join(lines)
+
+    @property
+    def demo_names(self) -> set[str]:
+        """The names that demonstrations define and grading therefore does not know."""
+        names: set[str] = set()
+        for node in self.demonstrated():
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                names.add(node.name)
+            else:
+                stored = (part for part in ast.walk(node) if isinstance(part, ast.Name))
+                names |= {part.id for part in stored if isinstance(part.ctx, ast.Store)}
+        return names
+
+    def demonstrated(self) -> Iterator[ast.stmt]:
+        """Yield the statements of the demonstration cells."""
+        for cell in self.cells:
+            if cell.part == "demo":
+                yield from ast.parse(cell.text).body
 
     @property
     def forbidden(self) -> dict[str, str]:
         """Modules that may not be imported in the graded kernel, with the task that says so."""
         return {module: task.id for task in self.tasks for module in task.solution.forbids}
+
+
+def is_inside(module: str, parent: str) -> bool:
+    """Return whether a module is `parent` or lies in it."""
+    return module == parent or module.startswith(parent + ".")
 
 
 def read_lesson(path: Path) -> Lesson:

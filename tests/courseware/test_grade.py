@@ -67,6 +67,17 @@ def test_added_cells_run_and_given_cells_do_not(sheet: Sheet, hand_in: HandIn) -
     assert scores(grade(sheet, hand_in(answer, helper), QUICK)) == [2, 3]
 
 
+def test_what_a_demonstration_imports_may_be_used(sheet: Sheet, hand_in: HandIn) -> None:
+    answer = with_first("def add_one(x):\n    return x + int(Fraction(1)) if x * 0 == 0 else x")
+    assert scores(grade(sheet, hand_in(answer), QUICK)) == [2, 3]
+
+
+def test_a_name_of_a_demonstration_is_told_as_the_cause(sheet: Sheet, hand_in: HandIn) -> None:
+    report = grade(sheet, hand_in(with_first("def add_one(x):\n    return demonstration")), QUICK)
+    assert scores(report) == [0, 3]
+    assert report.tasks[0].note.startswith("demonstration comes from a demonstration cell")
+
+
 def test_a_later_cell_cannot_change_an_earlier_mark(sheet: Sheet, hand_in: HandIn) -> None:
     assert scores(grade(sheet, hand_in(None, insert("add_one = None", at=99)), QUICK)) == [2, 3]
 

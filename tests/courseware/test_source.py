@@ -33,7 +33,7 @@ def test_the_sample_is_sound(tmp_path: Path) -> None:
         ("    ### END SOLUTION\n\n\n# %% check=\"t90_1\"", "\n# %% check=\"t90_1\"", "has no END"),
         ("    ### BEGIN SOLUTION\n    return", "    return", "END SOLUTION without BEGIN"),
         ("    return x + 1\n", "    return x + 1  # END SOLUTION soon\n", "names a marker"),
-        ("demonstration = 6 * 7", "### BEGIN SOLUTION", "task and check cells only"),
+        ("print(demonstration)", "### BEGIN SOLUTION", "task and check cells only"),
         ('    check("add_one(-inf)"', '    check("0", 0, "other")  # (', "tabulated"),
         ('with task("t90_1")', 'with task("t90_2")', "are for ['t90_2']"),
     ],

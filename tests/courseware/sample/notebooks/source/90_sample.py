@@ -8,8 +8,10 @@ Its tasks are as small as tasks can be.
 from ampcourse.courseware import check, inf, raises, task
 
 # %%
-demonstration = 6 * 7
-demonstration
+from fractions import Fraction
+
+demonstration = Fraction(84, 2)
+print(demonstration)
 
 # %% [markdown]
 r"""
