@@ -121,7 +121,6 @@ function slider(labels, name, courier) {
     // What the hand is moving is ahead of Python; leave it until the last answer.
     if (!(document.activeElement === input && courier.busy())) input.value = value;
     output.textContent = value;
-    output.style.minWidth = `${String(max).length}ch`; // the track must not move under the hand
     input.disabled = Number(max) <= Number(min);
   }
   return { row, show };
@@ -225,6 +224,8 @@ function drawPanel(model, el) {
   const sliders = Object.fromEntries(
     ["exponentField", "significandField", "exponentWidth", "significandWidth"]
       .map((name) => [name, slider(labels, name, mail)]));
+  const sliderGroup = make("div", { class: "amp-sliders", role: "group",
+    "aria-label": labels.sliders }, ...Object.values(sliders).map((s) => s.row));
   const title = make("p", { class: "amp-title" });
   const formula = make("div", { class: "amp-formula" });
   const kind = make("span", { class: "amp-kind" });
@@ -242,9 +243,7 @@ function drawPanel(model, el) {
     make("div", {}, grid.root, make("p", { class: "amp-keys" }, labels.keys)),
     make("div", { class: "amp-result" }, formula, kind),
     status,
-    make("div", { class: "amp-sliders", role: "group", "aria-label": labels.sliders },
-      ...Object.values(sliders).map((s) => s.row)),
-    line.root, list.list)));
+    sliderGroup, line.root, list.list)));
 
   let telling = 0;
   function tell(sentence) {
@@ -271,6 +270,9 @@ function drawPanel(model, el) {
     const shape = model.get("shape");
     title.textContent = shape.title;
     grid.reshape(shape);
+    // Room for the longest value, so that no track moves under the hand.
+    const digits = String(2 ** Math.max(shape.exponentBits, shape.significandBits)).length;
+    sliderGroup.style.setProperty("--amp-digits", `${digits}ch`);
     sliders.exponentWidth.show(2, 11, shape.exponentBits);
     sliders.significandWidth.show(Math.min(1, shape.significandBits), 52, shape.significandBits);
     actions.negate.disabled = !shape.signed;
