@@ -6,6 +6,7 @@ To make a record for the course: `python -m ampcourse.benchmark.live --repeats 5
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import platform
 import shutil
@@ -30,32 +31,21 @@ SIZES: Mapping[str, dict[str, int]] = {
 }
 
 
-def compare(hardware: Hardware | None = None, *, seconds: float = 6.0) -> Result:
+def compare(hardware: Hardware | None = None, *, repeats: int = 1, seconds: float = 6.0) -> Result:
     """Train the small CNN in FP32 and in mixed precision, taking turns, and return the result.
 
     Uses the shipped FashionMNIST subset, so that what is installed does not change the numbers.
-    Stops early after about `seconds`, both runs after the same number of steps.
+    Each of the `repeats` trainings stops early after about `seconds`, both runs after the same
+    number of steps; a step's time is the median over the trainings.
     """
     hardware = hardware or this_machine()
     size = SIZES[hardware.device]
     data = fashion_mnist(use="subset")
-    runs = race(("fp32", hardware.amp), data, device=hardware.device, seconds=seconds, **size)
-    return _result(hardware, [runs])
-
-
-def repeat(hardware: Hardware, repeats: int) -> Result:
-    """Return the comparison with the median step over `repeats` trainings of each recipe."""
-    size = SIZES[hardware.device]
-    data = fashion_mnist(use="subset")
+    recipes = "fp32", hardware.amp
     races = [
-        race(("fp32", hardware.amp), data, device=hardware.device, **size) for _ in range(repeats)
+        race(recipes, data, device=hardware.device, seconds=seconds, **size) for _ in range(repeats)
     ]
-    return _result(hardware, races)
-
-
-def _result(hardware: Hardware, races: Sequence[Sequence[Run]]) -> Result:
     baseline, amp = ([race[i] for race in races] for i in (0, 1))
-    size = SIZES[hardware.device]
     return Result(
         task="small CNN, FashionMNIST subset",
         hardware=hardware.name,
@@ -68,11 +58,11 @@ def _result(hardware: Hardware, races: Sequence[Sequence[Run]]) -> Result:
         driver=_driver(hardware),
         versions=_versions(hardware),
         flags={
-            "data": "the shipped subset, 2,000 + 1,000 images",
-            "batch": baseline[0].batch,
+            "data": data.source,
+            "batch": size["batch"],
             "width": size["width"],
+            "trainings": repeats,
             "steps": sum(run.steps for run in baseline),
-            "trainings": len(races),
             **_machine_flags(hardware),
         },
     )
@@ -132,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     if options.repeats < 1:
         parser.error(f"--repeats {options.repeats}: at least 1 training is needed")
-    result = repeat(this_machine(), options.repeats)
+    result = compare(repeats=options.repeats, seconds=math.inf)
     print(f"{result.hardware}: {result.baseline.precision} {result.baseline.value} ms, ", end="")
     print(f"{result.amp.precision} {result.amp.value} ms, factor {result.speedup:.2f}")
     if options.save:

@@ -25,7 +25,7 @@ def test_live_run_is_a_measured_record_that_names_machine_and_versions(tiny):
 
 
 def test_repeating_counts_all_steps(tiny):
-    result = live.repeat(tiny, 2)
+    result = live.compare(tiny, repeats=2, seconds=600)
     assert (result.flags["trainings"], result.flags["steps"]) == (2, 8)
 
 
