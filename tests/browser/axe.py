@@ -16,6 +16,5 @@ def violations(page: Any, context: str) -> list[tuple[str, list[str]]]:
     response = module.Axe().run(page, context=context).response
     checked = [rule for rule in response["passes"] if rule["id"] == "color-contrast"]
     assert checked, "axe checked no contrast"
-    return [
-        (rule["id"], [node["html"] for node in rule["nodes"]]) for rule in response["violations"]
-    ]
+    found = response["violations"]
+    return [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found]

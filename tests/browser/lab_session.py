@@ -220,3 +220,5 @@ class Lab:
         self.command("apputils:change-theme", theme=name)
         light = "false" if "Dark" in name else "true"
         self.page.wait_for_selector(f"body[data-jp-theme-light='{light}']", state="attached")
+        # A splash lies over the page while the theme's style sheets load.
+        self.page.wait_for_selector("#jupyterlab-splash", state="detached")

@@ -47,7 +47,7 @@ def test_a_typed_number_fills_every_row_and_python_reads_it(lab: Lab, page: Any)
 
 
 def test_the_table_is_one_for_a_screen_reader_at_400_pixels_too(lab: Lab, page: Any) -> None:
-    page.set_viewport_size({"width": 400, "height": 900})
+    page.set_viewport_size({"width": 400, "height": 2000})
     table = page.get_by_role("table", name="One number in eight formats")
     assert table.get_by_role("rowheader").count() == 8
     assert table.get_by_role("columnheader").count() == 4
