@@ -85,11 +85,11 @@ def cell_metadata(cell: Cell, index: int) -> dict[str, Any]:
     return {"nbgrader": nbgrader, **({"tags": tags} if tags else {})}
 
 
-def execute(nb: Any, folder: Path) -> None:
-    """Run a notebook in `folder`, keeping outputs that another run can be compared with."""
+def client(nb: Any, folder: Path) -> Any:
+    """Return an nbclient that runs a notebook in `folder`."""
     from nbclient import NotebookClient
 
-    client = NotebookClient(
+    return NotebookClient(
         nb,
         timeout=CELL_SECONDS,
         kernel_name="python3",
@@ -98,7 +98,11 @@ def execute(nb: Any, folder: Path) -> None:
         store_widget_state=False,
         extra_arguments=["--log-level=ERROR"],  # no warning at each start about local TCP
     )
-    client.execute()
+
+
+def execute(nb: Any, folder: Path) -> None:
+    """Run a notebook in `folder`, keeping outputs that another run can be compared with."""
+    client(nb, folder).execute()
     nb.metadata["language_info"] = METADATA["language_info"]  # the kernel adds its version
     for cell in nb.cells:
         for output in cell.get("outputs", ()):
