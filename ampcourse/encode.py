@@ -40,7 +40,7 @@ def encode(
     ==========  =====================================================================
     None        The nearest modes give infinity; toward_zero and to_odd the largest
                 finite number; up and down whichever of the two lies on their side.
-                An infinity stays one (IEEE 754-2019, 7.4).
+                An infinity stays one (IEEE 754-2019, 6.1).
     "infinity"  Infinity in every mode.
     "saturate"  The largest finite number in every mode, for an infinity as well
                 (OFP8 and MX: saturating conversion).
@@ -48,8 +48,8 @@ def encode(
 
     Formats without infinity: E4M3 and E8M0 have a NaN where this table says infinity (OFP8,
     non-saturating conversion). FP6 and FP4 have neither; None saturates there in every mode
-    (MX 6.3 clamps), and "infinity" raises ValueError if the number overflows. NaN raises
-    ValueError for FP6 and FP4.
+    (MX 6.3 asks for clamping, in FP8 elements too: pass "saturate" there), and "infinity"
+    raises ValueError if the number overflows. NaN raises ValueError for FP6 and FP4.
 
     E8M0 has no sign and no zero, and MX does not say what becomes of numbers it cannot hold.
     Here: positive numbers round by the mode (nearest_even takes a tie, such as 1.5 or 3, to

@@ -7,8 +7,8 @@ OCP Microscaling Formats (MX) Specification 1.0, section 5.3 for the FP6 and FP4
 and section 5.4 for the E8M0 scale. bfloat16 and TF32 follow the IEEE layout with other
 widths.
 
-OCP's E4M3 is what torch and ml_dtypes call ``float8_e4m3fn``; their ``float8_e4m3`` and
-the ``fnuz`` types are other formats, which the course leaves out. ``library_name`` holds
+OCP's E4M3 is what torch and ml_dtypes call ``float8_e4m3fn``; ml_dtypes' ``float8_e4m3``
+and the ``fnuz`` types are other formats, which the course leaves out. ``library_name`` holds
 that mapping.
 """
 

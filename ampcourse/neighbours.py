@@ -28,8 +28,9 @@ def neighbours(code: int, fmt: str | FloatFormat) -> Neighbours:
 
     The two zeros are one value: both have the smallest negative and the smallest positive
     number as neighbours. Next to the smallest positive number is +0, next to the smallest
-    negative one -0. The largest number has infinity above it where the format has one. A NaN
-    has no neighbours. Raises as decode does for a code outside the format.
+    negative one -0. The largest number has infinity above it where the format has one, and
+    infinity, unlike with nextUp, has nothing beyond itself. A NaN has no neighbours. Raises as
+    decode does for a code outside the format.
 
     >>> tuple(map(hex, neighbours(0x3C00, "fp16"))), tuple(map(hex, neighbours(0x8000, "fp16")))
     (('0x3bff', '0x3c01'), ('0x8001', '0x1'))

@@ -1,9 +1,9 @@
 """Number text: what a person types, taken apart exactly, and exact values written out.
 
-The grammar is that of Python's float() and float.fromhex() (IEEE 754-2019, 5.12.2 and
-5.12.3 ask for the same sequences): an optional sign, then ``inf``, ``infinity``, ``nan``,
-decimal digits with an optional point and ``e`` exponent, or ``0x`` digits with an optional
-point and ``p`` exponent, which is a power of two. One underscore may separate digits.
+The grammar is close to that of Python's float() and float.fromhex() and covers the sequences
+of IEEE 754-2019, 5.12, but for signalling NaNs: an optional sign, then ``inf``, ``infinity``,
+``nan``, decimal digits with an optional point and ``e`` exponent, or ``0x`` digits with an
+optional point and ``p`` exponent, which is a power of two. One underscore may separate digits.
 Nothing is converted to a number here, so neither the length of the text nor the size of its
 exponent costs anything.
 """

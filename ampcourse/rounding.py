@@ -15,7 +15,7 @@ from ampcourse.formats import power_of_two
 #: The rounding modes. The first five are IEEE 754-2019's rounding-direction attributes
 #: (4.3.1 and 4.3.2): roundTiesToEven, roundTiesToAway, roundTowardZero, roundTowardPositive,
 #: roundTowardNegative. "to_odd" is not in the standard's list; it keeps a sign of inexactness
-#: in the last bit, so that a second rounding to fewer bits is still right (Boldo and
+#: in the last bit, so that a second rounding to at least two bits fewer is right (Boldo and
 #: Melquiond, Emulation of a FMA and correctly rounded sums: proved algorithms using rounding
 #: to odd, IEEE Transactions on Computers 57(4), 2008).
 MODES = ("nearest_even", "nearest_away", "toward_zero", "up", "down", "to_odd")
