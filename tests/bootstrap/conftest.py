@@ -135,7 +135,7 @@ def recorded(content: bytes) -> str:
 
 def make_clone(folder: Path) -> Clone:
     """Lay a fake clone into `folder`, with a wheel for the lab but none yet for the tests."""
-    package = folder / "clone" / "ampcourse"
+    package = folder / "a clone of mine" / "ampcourse"
     package.mkdir(parents=True)
     for name in ("__init__.py", "__main__.py"):
         shutil.copy(PACKAGE / name, package)

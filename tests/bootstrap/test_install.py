@@ -159,8 +159,22 @@ def test_ctrl_c_leaves_no_good_stamp_and_no_process_and_the_next_call_goes_on(
         assert time.monotonic() < give_up
         time.sleep(0.05)
 
-    # The same clone, to save time: the next start goes on, and this time is killed outright.
+    # The same clone, to save time: the next start goes on and is broken off in other ways.
+    _an_interrupt_of_the_parent_alone_ends_pip_as_well(clone)
     _a_pip_that_outlives_its_killed_parent_keeps_the_next_start_out(clone)
+
+
+def _an_interrupt_of_the_parent_alone_ends_pip_as_well(clone: Clone) -> None:
+    import fcntl
+
+    (clone.folder / "slow.reached").unlink()
+    with clone.popen("lab") as process:
+        until((clone.folder / "slow.reached").exists, process)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    with (clone.folder / ".ampcourse" / "install.lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while a pip still holds it
+    assert not is_whole(clone)
 
 
 def _a_pip_that_outlives_its_killed_parent_keeps_the_next_start_out(clone: Clone) -> None:

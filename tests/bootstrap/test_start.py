@@ -132,8 +132,10 @@ def test_windows_has_its_programs_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     venv = Venv(tmp_path)
-    monkeypatch.setattr(os, "name", "nt")
-    assert venv.python == tmp_path / ".venv" / "Scripts" / "python.exe"
+    with monkeypatch.context() as windows:
+        windows.setattr(os, "name", "nt")
+        python = venv.python
+    assert python == tmp_path / ".venv" / "Scripts" / "python.exe"
 
 
 def test_where_a_process_cannot_be_replaced_the_exit_code_comes_back_and_ctrl_c_is_the_childs(
@@ -146,9 +148,11 @@ def test_where_a_process_cannot_be_replaced_the_exit_code_comes_back_and_ctrl_c_
         return 7
 
     before = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr(os, "name", "nt")
-    monkeypatch.setattr(subprocess, "call", call)
-    assert hand_over(["python.exe"], {}) == 7
+    with monkeypatch.context() as windows:
+        windows.setattr(os, "name", "nt")
+        windows.setattr(subprocess, "call", call)
+        code = hand_over(["python.exe"], {})
+    assert code == 7
     assert during == [signal.SIG_IGN]
     assert signal.getsignal(signal.SIGINT) == before
 
