@@ -38,7 +38,7 @@ class Progress:
                 self._say(f"  downloading {name} {version} ({size} {unit})")
         elif match := _UNPACK.search(line):
             count = match[1].count(",") + 1
-            self._say(f"  unpacking {count} packages, which takes a minute or more")
+            self._say(f"  unpacking {count} packages")
 
     def _say(self, text: str) -> None:
         self._last = self._clock()

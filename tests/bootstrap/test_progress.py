@@ -27,7 +27,7 @@ def test_large_downloads_are_named_with_their_size_and_small_ones_are_not() -> N
 
 
 def test_unpacking_says_how_many_packages() -> None:
-    assert heard(UNPACK) == ["unpacking 3 packages, which takes a minute or more"]
+    assert heard(UNPACK) == ["unpacking 3 packages"]
 
 
 def test_a_line_that_arrives_in_pieces_is_read_once() -> None:
