@@ -59,10 +59,10 @@ class LabServer:
             return json.loads(response.read() or "null")
 
     def tidy(self) -> None:
-        """Shut every kernel down and forget the theme, so that the next test starts afresh."""
+        """Shut every kernel down and forget settings such as the theme, for the next test."""
         for session in self.sessions():
             self.sessions("DELETE", session["id"])
-        _settings_file(self.root.parent, "themes").unlink(missing_ok=True)
+        shutil.rmtree(self.root.parent / "settings", ignore_errors=True)
 
 
 @contextmanager
@@ -71,9 +71,6 @@ def running_server(folder: Path) -> Iterator[LabServer]:
     root, runtime = folder / "root", folder / "runtime"
     root.mkdir(parents=True)
     runtime.mkdir()
-    quiet = _settings_file(folder, "notification")
-    quiet.parent.mkdir(parents=True)
-    quiet.write_text(json.dumps({"fetchNews": "false", "checkForUpdates": False}))
     token = secrets.token_hex(16)
     command = [
         *(sys.executable, "-m", "jupyterlab", "--no-browser", "--port=0", "--allow-root"),
@@ -93,12 +90,6 @@ def running_server(folder: Path) -> Iterator[LabServer]:
             server.kill()
 
 
-def _settings_file(folder: Path, plugin: str) -> Path:
-    """Return where the user settings of one of JupyterLab's plugins lie."""
-    extension = folder / "settings" / "@jupyterlab" / "apputils-extension"
-    return extension / f"{plugin}.jupyterlab-settings"
-
-
 def _environment(folder: Path) -> dict[str, str]:
     inside = {
         "JUPYTERLAB_SETTINGS_DIR": "settings",
@@ -108,10 +99,14 @@ def _environment(folder: Path) -> dict[str, str]:
         "IPYTHONDIR": "ipython",
     }
     path = os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH")]))
+    # The course's own defaults, as `ampcourse lab` gives them.
+    defaults = str(REPOSITORY / "ampcourse" / "jupyter")
     return {
         **os.environ,
         **{name: str(folder / place) for name, place in inside.items()},
         "PYTHONPATH": path,
+        "JUPYTER_CONFIG_PATH": defaults,
+        "JUPYTER_PREFER_ENV_PATH": "1",
         "JUPYTER_PLATFORM_DIRS": "1",
     }
 
