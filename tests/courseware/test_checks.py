@@ -123,6 +123,18 @@ def test_one_failure_is_shown_for_each_reason() -> None:
     assert str(caught.value).count("\n") == 2
 
 
+def test_of_one_reason_the_failure_with_a_known_cause_is_shown() -> None:
+    def checks() -> None:
+        with task("t90_1"):
+            check("7", 1, "one")
+            check("2", 1, "one", traps={"that is the double": 2})
+            check("3", 1, "one", traps={"that is the triple": 3})
+
+    with pytest.raises(TaskNotPassed) as caught:
+        checks()
+    assert str(caught.value).endswith("`2` gave 2; expected 1: that is the double")
+
+
 def test_a_check_outside_a_task_says_where_it_belongs() -> None:
     with pytest.raises(RuntimeError, match="inside `with task"):
         check("1", 1, "one")
