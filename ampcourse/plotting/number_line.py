@@ -63,8 +63,8 @@ def gaps(curves: Mapping[str, Sequence[tuple[int, int, int]]]) -> Axes:
 def ranges(rows: Mapping[str, tuple[float, float, float]]) -> Axes:
     """Return one bar per format, from its smallest positive number to its largest.
 
-    `rows` maps a format's name to three exponents of two: smallest number, smallest normal
-    number, largest. The hatched part is where subnormals live; the first row comes on top.
+    `rows` maps a format's name to three exponents of two: smallest positive number, smallest
+    normal number, largest. The hatched part is where subnormals live; the first row comes on top.
     """
     ax = new_axes(height=0.7 + 0.28 * len(rows))
     for row, (name, (smallest, normal, largest)) in enumerate(rows.items()):

@@ -5,7 +5,7 @@ def finer(x):
             power *= 2
         return power / 2**m
 
-    if not -65504 <= x <= 65504:
+    if not -65504 < x < 65504:
         return "bf16"
     fp16, bf16 = gap(-14, 10), gap(-126, 7)
     return {True: "same", fp16 < bf16: "fp16", bf16 < fp16: "bf16"}[True]

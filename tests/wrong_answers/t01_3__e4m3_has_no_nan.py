@@ -1,4 +1,4 @@
-# message: the code of all ones is NaN in E4M3
+# message: all bits set is E4M3's NaN
 def limits(fmt):
     bias = 2 ** (fmt.exponent_bits - 1) - 1
     m = fmt.significand_bits

@@ -1,4 +1,4 @@
-# message: 2^emax lacks the factor 2 - 2^(1-p)
+# message: 2^emax is only its power of two
 def limits(fmt):
     bias = 2 ** (fmt.exponent_bits - 1) - 1
     emax = bias if fmt.has_infinity else bias + 1

@@ -1,0 +1,10 @@
+# message: E4M3 keeps one NaN
+def classify(code, fmt):
+    _, exponent, significand = split(code, fmt)
+    if exponent == 0:
+        return "subnormal" if significand else "zero"
+    if exponent == 2**fmt.exponent_bits - 1 and fmt.has_nan:
+        if significand:
+            return "nan"
+        return "infinity" if fmt.has_infinity else "normal"
+    return "normal"

@@ -1,0 +1,12 @@
+# message: frexp counts from 0.5
+from math import frexp
+
+
+def finer(x):
+    if abs(x) >= 65504:
+        return "bf16"
+    exponent = frexp(x)[1]
+    fp16, bf16 = max(exponent, -14) - 10, exponent - 7
+    if fp16 == bf16:
+        return "same"
+    return "fp16" if fp16 < bf16 else "bf16"

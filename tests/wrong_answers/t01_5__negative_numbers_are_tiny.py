@@ -1,0 +1,5 @@
+# message: the gap depends on |x|
+def finer(x):
+    if x >= 65504 or x < 2.0**-17:
+        return "bf16"
+    return "same" if x < 2.0**-16 else "fp16"
