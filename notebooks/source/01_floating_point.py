@@ -629,8 +629,9 @@ with task("t01_4"):
         }
         # As many numbers are subnormal as have all ones in E.
         if widened:
-            off = below_top if m == 2 else n + 2  # IEEE's rule, or no NaN at all
-            traps["E4M3 is one case of a rule: ask has_infinity and has_nan"] = off
+            # By IEEE's rule or, in the second such format, without any NaN.
+            wrong_count = below_top + (0 if m == 2 else 2 ** (m + 1))
+            traps["E4M3 is one case of a rule: ask has_infinity and has_nan"] = wrong_count
         elif name == "E4M3":
             traps["E4M3 has no infinity, so its all-ones exponent counts"] = below_top
         else:
