@@ -12,6 +12,7 @@ if sys.version_info < (3, 11):  # noqa: UP036
     )
 
 from ampcourse.bootstrap.start import start
+from ampcourse.cli import main
 
 if __name__ == "__main__":
-    sys.exit(start(sys.argv[1:]))
+    sys.exit(start(sys.argv[1:], main))

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from ampcourse.bootstrap.handover import hand_over
@@ -19,11 +20,11 @@ EXTRAS = {
 }
 
 
-def start(argv: list[str]) -> int:
+def start(argv: list[str], run_here: Callable[[list[str]], int]) -> int:
     """Run an ampcourse command in an environment that has what it needs; return its exit code.
 
-    That is the environment this process runs in, if it has everything, else the clone's
-    `.venv`, which is made or brought up to date first where the command needs it.
+    If that is the environment of this process, `run_here` is called. Otherwise the command runs
+    in the clone's `.venv`, which is made or brought up to date first where it needs to be.
     """
     venv = Venv(Path(__file__).resolve().parents[2])
     try:
@@ -38,7 +39,7 @@ def start(argv: list[str]) -> int:
         say(explain_os_error(error, venv.clone))
         return 1
     if here:
-        return _run_here(argv)
+        return run_here(argv)
     return hand_over([str(venv.python), "-m", "ampcourse", *argv], _activated(venv))
 
 
@@ -49,10 +50,10 @@ def say(text: str) -> None:
 
 def _prepare(venv: Venv, argv: list[str]) -> bool:
     """Make sure the command can run; tell whether in this process or else in the `.venv`."""
-    asks_for_help = not argv or argv[0].startswith("-") or not {"-h", "--help"}.isdisjoint(argv)
-    if asks_for_help or not venv.pyproject.is_file():
-        return True
-    extras = EXTRAS.get(argv[0], frozenset())
+    if not venv.pyproject.is_file():
+        return True  # an installed copy, without a clone around it
+    asks_for_help = not {"-h", "--help"}.isdisjoint(argv)
+    extras = EXTRAS.get(argv[0], frozenset()) if argv and not asks_for_help else frozenset()
     inside = venv.is_current()
     if extras and not inside and not missing(requirements(venv.pyproject, extras)):
         return True
@@ -62,12 +63,6 @@ def _prepare(venv: Venv, argv: list[str]) -> bool:
         return True
     install(venv, extras, say)
     return False
-
-
-def _run_here(argv: list[str]) -> int:
-    from ampcourse.cli import main
-
-    return main(argv)
 
 
 def _activated(venv: Venv) -> dict[str, str]:

@@ -65,6 +65,16 @@ def test_the_first_start_installs_and_later_ones_only_start(shared_clone: Clone)
     assert os.stat(shared_clone.venv / "ampcourse-stamp.json") == before
 
 
+@pytest.mark.parametrize("argv", [("lab", "--help"), ("unknown",)])
+def test_help_and_other_words_use_the_venv_once_it_is_there(
+    shared_clone: Clone, argv: tuple[str, ...]
+) -> None:
+    shared_clone.run("lab")
+    result = shared_clone.run(*argv)
+    assert result.stdout == f"ran {' '.join(argv)} in {shared_clone.venv}\n"
+    assert result.stderr == ""
+
+
 def test_the_venv_python_starts_the_course_itself(shared_clone: Clone) -> None:
     shared_clone.run("lab")
     python = str(shared_clone.venv / ("Scripts" if os.name == "nt" else "bin") / "python")

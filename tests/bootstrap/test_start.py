@@ -86,7 +86,7 @@ def test_before_anything_is_installed_only_the_standard_library_is_imported() ->
     script = f"""
 import pathlib, sys
 sys.path.insert(0, {str(PACKAGE.parent)!r})
-import ampcourse.bootstrap.start, ampcourse.launch
+import ampcourse.bootstrap.start, ampcourse.cli, ampcourse.launch
 for file in pathlib.Path({str(PACKAGE / "bootstrap")!r}).glob("*.py"):
     __import__("ampcourse.bootstrap." + file.stem)
 tops = {{name.partition(".")[0] for name in sys.modules}}
