@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +13,7 @@ from ampcourse.benchmark import records
 from ampcourse.benchmark.records import FOLDER, load, save
 
 
-def record(name):
+def record(name: str) -> Any:
     return load(FOLDER / f"{name}.json")
 
 
@@ -28,7 +30,9 @@ def record(name):
         ("gtx1080ti_resnet18", "1.00", "-0.38", "fp32"),
     ],
 )
-def test_record_holds_the_published_numbers(name, factor, memory, precision):
+def test_record_holds_the_published_numbers(
+    name: str, factor: float, memory: Any, precision: Any
+) -> None:
     result = record(name)
     assert f"{result.speedup:.2f}" == factor
     change = result.memory_change
@@ -36,7 +40,7 @@ def test_record_holds_the_published_numbers(name, factor, memory, precision):
     assert result.baseline.precision == precision
 
 
-def test_records_come_fastest_first_and_can_be_chosen_by_kind():
+def test_records_come_fastest_first_and_can_be_chosen_by_kind() -> None:
     factors = [result.speedup for result in records()]
     assert factors == sorted(factors, reverse=True)
     assert {result.kind for result in records("quoted")} == {"quoted"}
@@ -44,7 +48,7 @@ def test_records_come_fastest_first_and_can_be_chosen_by_kind():
         records("rumour")
 
 
-def test_measured_records_name_command_machine_versions_and_flags():
+def test_measured_records_name_command_machine_versions_and_flags() -> None:
     measured = records("measured")
     assert measured
     for result in measured:
@@ -53,26 +57,26 @@ def test_measured_records_name_command_machine_versions_and_flags():
         assert {"batch", "width", "steps", "trainings"} <= set(result.flags)
 
 
-def test_published_records_name_an_address_and_quoted_ones_do_not_pretend_to():
+def test_published_records_name_an_address_and_quoted_ones_do_not_pretend_to() -> None:
     assert all("https://" in result.source for result in records("published"))
     assert not any("https://" in result.source for result in records("quoted"))
 
 
-def test_files_are_written_as_save_writes_them(tmp_path):
+def test_files_are_written_as_save_writes_them(tmp_path: Path) -> None:
     for path in FOLDER.glob("*.json"):
         save(load(path), tmp_path / path.name)
         assert (tmp_path / path.name).read_text("utf-8") == path.read_text("utf-8")
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"task": "x"}', '{"baseline": {}, "amp": {}}'])
-def test_broken_record_is_an_error_that_names_the_file(tmp_path, text):
+def test_broken_record_is_an_error_that_names_the_file(tmp_path: Path, text: str) -> None:
     path = tmp_path / "broken.json"
     path.write_text(text)
     with pytest.raises(ValueError, match=r"broken\.json"):
         load(path)
 
 
-def test_reading_records_loads_neither_torch_nor_numpy_nor_matplotlib():
+def test_reading_records_loads_neither_torch_nor_numpy_nor_matplotlib() -> None:
     code = (
         "import sys, ampcourse.benchmark as b; b.records()\n"
         "print({'torch', 'numpy', 'matplotlib', 'pandas'} & set(sys.modules))"

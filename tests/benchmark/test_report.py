@@ -21,7 +21,7 @@ UNKNOWN = Result.from_json(
 )
 
 
-def test_row_gives_factor_memory_and_accuracy():
+def test_row_gives_factor_memory_and_accuracy() -> None:
     row = table([KNOWN]).loc["a GPU"]
     assert row["baseline"] == "TF32 3 min"
     assert row["speed"] == "1.50×"
@@ -29,12 +29,12 @@ def test_row_gives_factor_memory_and_accuracy():
     assert row["accuracy"] == "90.0% → 89.0%"
 
 
-def test_what_was_not_reported_is_a_question_mark_not_a_zero():
+def test_what_was_not_reported_is_a_question_mark_not_a_zero() -> None:
     row = table([UNKNOWN]).iloc[0]
     assert row["memory"] == "?"
     assert row["accuracy"] == "? → ?"
 
 
-def test_sentence_names_factor_baseline_and_kind():
+def test_sentence_names_factor_baseline_and_kind() -> None:
     words = "a GPU, a task: FP16 1.50 times as fast as TF32 (published)"
     assert sentence(KNOWN) == words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import pytest
 
@@ -10,16 +11,16 @@ from ampcourse.benchmark import Measurement, Result
 from ampcourse.plotting.speedups import speedups
 
 
-def result(hardware, factor, kind="measured"):
+def result(hardware: str, factor: float, kind: Any = "measured") -> Any:
     runs = Measurement("fp32", factor), Measurement("bf16", 1.0)
     return Result("a task", hardware, kind, "s", *runs, date="today", source="a test")
 
 
-def points(ax, label):
+def points(ax: Any, label: str) -> Any:
     return [tuple(line.get_xydata()[0]) for line in ax.lines if line.get_label() == label]
 
 
-def test_each_result_is_a_point_at_its_speed_up_first_result_on_top():
+def test_each_result_is_a_point_at_its_speed_up_first_result_on_top() -> None:
     ax = speedups([result("fast", 4.0), result("slow", 0.5)])
     assert points(ax, "measured") == [(4.0, 1.0), (0.5, 0.0)]
     assert [t.get_text() for t in ax.texts] == ["4.00×", "0.50×"]
@@ -27,35 +28,35 @@ def test_each_result_is_a_point_at_its_speed_up_first_result_on_top():
     assert names[0].startswith("fast · BF16 over FP32")
 
 
-def test_guess_is_a_cross_in_the_row_of_its_hardware_only():
+def test_guess_is_a_cross_in_the_row_of_its_hardware_only() -> None:
     ax = speedups([result("fast", 4.0), result("slow", 0.5)], {"slow": 2.0, "absent": 3.0})
     assert points(ax, "your guess") == [(2.0, 0.0)]
 
 
-def test_no_guess_draws_no_cross():
+def test_no_guess_draws_no_cross() -> None:
     assert points(speedups([result("fast", 4.0)], {"fast": None}), "your guess") == []
 
 
 @pytest.mark.parametrize("factor", [0, -1, float("nan"), float("inf"), "2"])
-def test_guess_that_is_no_factor_is_refused_by_its_hardware(factor):
+def test_guess_that_is_no_factor_is_refused_by_its_hardware(factor: float) -> None:
     with pytest.raises(ValueError, match="the guess for fast is"):
         speedups([result("fast", 4.0)], {"fast": factor})
 
 
-def test_kinds_differ_in_marker_not_in_colour_alone():
+def test_kinds_differ_in_marker_not_in_colour_alone() -> None:
     ax = speedups([result("a", 2.0, kind) for kind in ("published", "quoted", "measured")])
     markers = {line.get_marker() for line in ax.lines if line.get_marker() != "None"}
     assert len(markers) == 3
 
 
-def test_every_point_and_guess_lies_inside_the_axes():
+def test_every_point_and_guess_lies_inside_the_axes() -> None:
     ax = speedups([result("a", 0.05), result("b", 9.0)], {"a": 64.0})
     low, high = ax.get_xlim()
     assert low < 0.05
     assert high > 64.0
 
 
-def test_drawing_raises_no_warning():
+def test_drawing_raises_no_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         speedups([result("a", 2.0)]).figure.canvas.draw()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 import torch
 
@@ -10,11 +13,11 @@ from ampcourse.training.hardware import Hardware, this_machine
 
 
 @pytest.fixture
-def without_gpu(monkeypatch):
+def without_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
 
 
-def pretend_cpu(monkeypatch, capabilities):
+def pretend_cpu(monkeypatch: pytest.MonkeyPatch, capabilities: Any) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities, raising=False)
 
 
@@ -29,7 +32,9 @@ def pretend_cpu(monkeypatch, capabilities):
         ({"cpu_name": "bf16", "l2_cache_size": 1}, None, "does not say"),
     ],
 )
-def test_cpu_outlook_follows_its_instructions(without_gpu, monkeypatch, capabilities, bf16, words):
+def test_cpu_outlook_follows_its_instructions(
+    without_gpu: Any, monkeypatch: pytest.MonkeyPatch, capabilities: Any, bf16: Any, words: str
+) -> None:
     pretend_cpu(monkeypatch, capabilities)
     machine = this_machine()
     assert machine.device == "cpu"
@@ -39,14 +44,16 @@ def test_cpu_outlook_follows_its_instructions(without_gpu, monkeypatch, capabili
         raise AssertionError(str(machine))
 
 
-def test_older_torch_is_answered_from_cpuinfo(without_gpu, monkeypatch):
+def test_older_torch_is_answered_from_cpuinfo(
+    without_gpu: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
     info = {"model name": "A CPU", "flags": "fpu avx2 avx512_bf16"}
     monkeypatch.setattr(hardware, "_cpuinfo", lambda: info)
     assert str(this_machine()).startswith("A CPU: it has bf16 instructions")
 
 
-def test_cpuinfo_file_is_read_by_its_first_entries(tmp_path):
+def test_cpuinfo_file_is_read_by_its_first_entries(tmp_path: Path) -> None:
     path = tmp_path / "cpuinfo"
     path.write_text("processor\t: 0\nmodel name\t: A CPU\nflags\t\t: fpu avx\nmodel name\t: B\n")
     entries = hardware._cpuinfo(path)
@@ -63,10 +70,12 @@ def test_cpuinfo_file_is_read_by_its_first_entries(tmp_path):
         ("GTX 1080 Ti", (6, 1), False, "fp16", "older than Tensor Cores"),
     ],
 )
-def test_gpu_is_used_and_measured_in_a_type_it_has(monkeypatch, name, capability, bf16, amp, words):
+def test_gpu_is_used_and_measured_in_a_type_it_has(
+    monkeypatch: pytest.MonkeyPatch, name: str, capability: Any, bf16: Any, amp: Any, words: str
+) -> None:
     asked = {}
 
-    def supported(including_emulation=True):
+    def supported(including_emulation: Any = True) -> Any:
         asked["emulation"] = including_emulation
         return bf16
 
@@ -80,6 +89,6 @@ def test_gpu_is_used_and_measured_in_a_type_it_has(monkeypatch, name, capability
     assert asked == {"emulation": False}
 
 
-def test_this_machine_has_a_name():
+def test_this_machine_has_a_name() -> None:
     assert this_machine().name.strip()
     assert isinstance(this_machine(), Hardware)

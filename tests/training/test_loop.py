@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from ampcourse.training.models import small_cnn
 
 
 @pytest.fixture(scope="module")
-def few():
+def few() -> Any:
     data = fashion_mnist(use="subset")
     return FashionMnist(
         data.train_images[:60],
@@ -26,20 +27,20 @@ def few():
     )
 
 
-def test_model_has_the_parameters_its_layers_need():
+def test_model_has_the_parameters_its_layers_need() -> None:
     model = small_cnn(16)
     expected = (9 * 16 + 16) + (9 * 16 * 32 + 32) + (32 * 49 * 10 + 10)
     assert sum(p.numel() for p in model.parameters()) == expected
     assert model(torch.zeros(3, 1, 28, 28)).shape == (3, 10)
 
 
-def test_recipes_start_from_the_same_weights_and_see_the_same_batches(few):
+def test_recipes_start_from_the_same_weights_and_see_the_same_batches(few: Any) -> None:
     first, second = race(("fp32", "fp32"), few, batch=20, epochs=2, width=2)
     assert first.losses == second.losses
     assert len(first.losses) == 6
 
 
-def test_race_repeats_and_leaves_the_global_generator_alone(few):
+def test_race_repeats_and_leaves_the_global_generator_alone(few: Any) -> None:
     torch.manual_seed(1234)
     state = torch.random.get_rng_state()
     one = race(("fp32",), few, batch=20, epochs=1, width=2)[0]
@@ -51,11 +52,13 @@ def test_race_repeats_and_leaves_the_global_generator_alone(few):
     ("recipe", "dtype"),
     [("fp32", torch.float32), ("bf16", torch.bfloat16), ("fp16", torch.float16)],
 )
-def test_convolutions_run_in_the_type_of_the_recipe(few, monkeypatch, recipe, dtype):
-    seen = set()
+def test_convolutions_run_in_the_type_of_the_recipe(
+    few: Any, monkeypatch: pytest.MonkeyPatch, recipe: Any, dtype: Any
+) -> None:
+    seen: set[torch.dtype] = set()
     real = torch.nn.Conv2d.forward
 
-    def spy(self, x):
+    def spy(self: Any, x: Any) -> Any:
         result = real(self, x)
         if torch.is_grad_enabled():
             seen.add(result.dtype)
@@ -66,11 +69,11 @@ def test_convolutions_run_in_the_type_of_the_recipe(few, monkeypatch, recipe, dt
     assert seen == {dtype}
 
 
-def test_weights_stay_fp32_under_autocast(few, monkeypatch):
-    seen = set()
+def test_weights_stay_fp32_under_autocast(few: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: set[torch.dtype] = set()
     real = torch.optim.Adam.step
 
-    def spy(self, *args, **kwargs):
+    def spy(self: Any, *args: Any, **kwargs: Any) -> Any:
         seen.update(p.dtype for group in self.param_groups for p in group["params"])
         return real(self, *args, **kwargs)
 
@@ -79,11 +82,11 @@ def test_weights_stay_fp32_under_autocast(few, monkeypatch):
     assert seen == {torch.float32}
 
 
-def test_recipes_take_turns_step_by_step(few, monkeypatch):
-    order = []
+def test_recipes_take_turns_step_by_step(few: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
     real = loop._Training.step
 
-    def spy(self, *batch):
+    def spy(self: Any, *batch: Any) -> None:
         order.append(self.recipe)
         real(self, *batch)
 
@@ -92,16 +95,21 @@ def test_recipes_take_turns_step_by_step(few, monkeypatch):
     assert order == ["fp32", "bf16", "fp32", "bf16"]
 
 
-def test_only_fp16_scales_its_loss(monkeypatch):
-    made = []
+def test_only_fp16_scales_its_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[dict[str, Any]] = []
     real = torch.amp.GradScaler
-    monkeypatch.setattr(torch.amp, "GradScaler", lambda *a, **k: made.append(k) or real(*a, **k))
+
+    def spy(*args: Any, **options: Any) -> Any:
+        made.append(options)
+        return real(*args, **options)
+
+    monkeypatch.setattr(torch.amp, "GradScaler", spy)
     for recipe in ("fp32", "bf16", "fp16"):
         loop._Training(recipe, "cpu", 2, 1e-3, 0)
     assert made == [{"enabled": False}, {"enabled": False}, {"enabled": True}]
 
 
-def test_clock_waits_for_a_gpu_and_for_nothing_on_a_cpu(monkeypatch):
+def test_clock_waits_for_a_gpu_and_for_nothing_on_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: calls.append("waited"))
     loop._wait("cpu")
@@ -110,27 +118,27 @@ def test_clock_waits_for_a_gpu_and_for_nothing_on_a_cpu(monkeypatch):
     assert calls == ["waited"]
 
 
-def test_training_lowers_the_loss(few):
+def test_training_lowers_the_loss(few: Any) -> None:
     run = race(("bf16",), few, batch=20, epochs=8, width=4)[0]
     assert sum(run.losses[-3:]) < 0.8 * sum(run.losses[:3])
     assert 0 <= run.accuracy <= 1
 
 
-def test_when_time_is_up_all_recipes_have_made_the_same_number_of_steps(few):
+def test_when_time_is_up_all_recipes_have_made_the_same_number_of_steps(few: Any) -> None:
     runs = race(("fp32", "bf16"), few, batch=20, epochs=50, width=2, seconds=0)
     assert [run.steps for run in runs] == [1, 1]
 
 
-def test_a_last_short_batch_is_dropped(few):
+def test_a_last_short_batch_is_dropped(few: Any) -> None:
     assert race(("fp32",), few, batch=25, epochs=1, width=2)[0].steps == 2
 
 
-def test_step_time_is_the_median_without_the_warm_up():
+def test_step_time_is_the_median_without_the_warm_up() -> None:
     run = Run("fp32", "cpu", 1, (1.0,) * 6, (9.0, 9.0, 9.0, 0.001, 0.002, 0.1), 0.5)
     assert run.step_ms == 2.0
 
 
-def test_images_are_normalised_to_about_mean_0_and_deviation_1():
+def test_images_are_normalised_to_about_mean_0_and_deviation_1() -> None:
     data = fashion_mnist(use="subset")
     x, y = to_tensors(data.train_images, data.train_labels, "cpu")
     assert x.shape == (2000, 1, 28, 28)
@@ -140,7 +148,7 @@ def test_images_are_normalised_to_about_mean_0_and_deviation_1():
     assert math.isclose(x.std().item(), 1, abs_tol=0.05)
 
 
-def test_unknown_recipe_and_impossible_batch_are_refused(few):
+def test_unknown_recipe_and_impossible_batch_are_refused(few: Any) -> None:
     with pytest.raises(ValueError, match="'fp8' is unknown; choose from fp32, bf16, fp16"):
         race(("fp8",), few)
     for batch in (0, 61, np.iinfo(np.int32).max):
