@@ -47,7 +47,7 @@ def test_run_all_in_a_fresh_learners_copy_reaches_the_end(lab: Lab, slug: str) -
     lab.run_all()
     total = len(COURSE.lesson(slug).tasks)
     # The last cell's output may arrive a moment after its reply.
-    lab.page.wait_for_function(LAST_OUTPUT, arg=f"0 of {total} tasks solved")
+    lab.page.wait_for_function(LAST_OUTPUT, arg=f"0 of {total} tasks solved", timeout=90_000)
 
 
 def test_a_wrong_answer_shows_one_card_and_no_traceback(

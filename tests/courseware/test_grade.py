@@ -148,17 +148,15 @@ DISASTERS = {
 def test_a_disaster_costs_no_marks_for_what_is_right(
     sheet: Sheet, hand_in: HandIn, kind: str
 ) -> None:
-    before = set(psutil.pids())
     report = grade(sheet, hand_in(with_first(DISASTERS[kind])), QUICK)
     assert scores(report) == [2, 3]
     assert report.tasks[0].note  # the report tells what the cell did
-    left = [pid for pid in set(psutil.pids()) - before if is_kernel(pid)]
-    assert not left
+    assert not [child for child in psutil.Process().children(recursive=True) if is_kernel(child)]
 
 
-def is_kernel(pid: int) -> bool:
+def is_kernel(process: psutil.Process) -> bool:
     try:
-        return "ipykernel_launcher" in " ".join(psutil.Process(pid).cmdline())
+        return "ipykernel_launcher" in " ".join(process.cmdline())
     except psutil.Error:
         return False
 
