@@ -11,7 +11,8 @@ import os
 import platform
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from statistics import median
 from typing import Any
@@ -26,7 +27,7 @@ from ampcourse.training.loop import Run, race
 
 # On a GPU the small network would only measure Python: it gets more channels and more images.
 SIZES: Mapping[str, dict[str, int]] = {
-    "cpu": {"width": 16, "batch": 50, "epochs": 2},
+    "cpu": {"width": 16, "batch": 32, "epochs": 1},
     "cuda": {"width": 256, "batch": 500, "epochs": 10},
 }
 
@@ -35,16 +36,20 @@ def compare(hardware: Hardware | None = None, *, repeats: int = 1, seconds: floa
     """Train the small CNN in FP32 and in mixed precision, taking turns, and return the result.
 
     Uses the shipped FashionMNIST subset, so that what is installed does not change the numbers.
-    Each of the `repeats` trainings stops early after about `seconds`, both runs after the same
-    number of steps; a step's time is the median over the trainings.
+    On a CPU it uses one core: two threads that wait for each other on busy cores can take many
+    times as long and would measure what else the machine does, not its arithmetic. Each of the
+    `repeats` trainings stops early after about `seconds`, both runs after the same number of
+    steps; a step's time is the median over the trainings.
     """
     hardware = hardware or this_machine()
     size = SIZES[hardware.device]
     data = fashion_mnist(use="subset")
     recipes = "fp32", hardware.amp
-    races = [
-        race(recipes, data, device=hardware.device, seconds=seconds, **size) for _ in range(repeats)
-    ]
+    with _one_thread():
+        races = [
+            race(recipes, data, device=hardware.device, seconds=seconds, **size)
+            for _ in range(repeats)
+        ]
     baseline, amp = ([race[i] for race in races] for i in (0, 1))
     return Result(
         task="small CNN, FashionMNIST subset",
@@ -66,6 +71,16 @@ def compare(hardware: Hardware | None = None, *, repeats: int = 1, seconds: floa
             **_machine_flags(hardware),
         },
     )
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _measurement(precision: str, runs: Sequence[Run]) -> Measurement:
@@ -90,7 +105,7 @@ def _machine_flags(hardware: Hardware) -> dict[str, Any]:
     return {
         **cpu_model(),
         "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
+        "threads": 1,
         "simd": torch.backends.cpu.get_cpu_capability(),
         "bf16_instructions": hardware.bf16,
     }

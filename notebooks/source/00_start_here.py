@@ -95,8 +95,8 @@ show(speedups(records(), guess), alt=". ".join(sentence(r) for r in records()))
 
 # %% [markdown]
 r"""
-**The same idea made training more than three times as fast, changed nothing, or made it nearly
-four times slower.** Three things decide, and none of them is a constant:
+**The same idea made training more than three times as fast, changed nothing, or made it several
+times slower.** Three things decide, and none of them is a constant:
 
 - *The chip.* The V100 has Tensor Cores, units that multiply 16-bit matrices. The 1080 Ti has
   none, and the CPU in the last row has no instruction that computes with 16-bit floats.
@@ -121,7 +121,7 @@ table([r for r in records() if r.memory_change is not None])
 
 # %% [markdown]
 r"""
-It saved 38 %, more than the 2080 Ti, which was the faster of the two. Storing a number in 16
+It saved 38 %, more than the 2080 Ti, which gained the most time of the four. Storing a number in 16
 bits saves memory on any chip; computing with it saves time only on some. And memory does not
 halve: the values kept for the backward pass shrink, while the weights and what the optimizer
 keeps stay in 32 bits.
@@ -211,8 +211,9 @@ print(this_machine())
 r"""
 The next cell trains a small convolutional network on 2,000 images of FashionMNIST that come with
 the course, once in FP32 and once under `torch.autocast`. Both start from the same weights, see
-the same batches and take turns step by step, so whatever else your machine does slows both. It
-takes about five seconds. Change your guess above if the line you just read changed your mind.
+the same batches and take turns step by step, so whatever else your machine does slows both. On a
+CPU they use a single core. It takes about five seconds, and stops early where it would take
+longer. Change your guess above if the line you just read changed your mind.
 """
 
 # %% tags=["nbval-ignore-output"]
@@ -220,12 +221,13 @@ from ampcourse.benchmark.live import compare
 
 here = compare()
 show(speedups([here], {here.hardware: guess.get("this machine")}), alt=sentence(here))
+print(f"{here.flags['data']}; {here.flags['steps']} steps each")
 for run in (here.baseline, here.amp):
     print(f"{run.precision}: {run.value:.1f} ms a step, {run.accuracy:.1%} of images right")
 
 # %% [markdown]
 r"""
-**The accuracy should be the same.** On 1,000 test images chance alone moves a share of 80 % by a
+**The accuracy should be the same.** On 1,000 test images chance alone moves a share near 80 % by a
 point or so, and a difference of that size says nothing.
 
 **The time is what your chip makes of it.**
@@ -348,7 +350,7 @@ r"""
 
 | belief | what is so |
 |---|---|
-| AMP makes training twice as fast | above, from a quarter to more than three times as fast |
+| AMP makes training twice as fast | above, from several times slower to three times as fast |
 | Less memory means less time | the 1080 Ti saved 38 % of memory and no time |
 | 16.99 min after 22.27 min is 0.76 times as fast | upside down: 22.27 / 16.99 = 1.31 times |
 | 31 % faster means 31 % less time | a factor of 1.31 takes 1 / 1.31 = 0.76 of the time |

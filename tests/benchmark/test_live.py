@@ -29,6 +29,25 @@ def test_repeating_counts_all_steps(tiny):
     assert (result.flags["trainings"], result.flags["steps"]) == (2, 8)
 
 
+def test_cpu_runs_use_one_thread_and_give_the_others_back(tiny, monkeypatch):
+    seen = []
+    real = live.race
+
+    def spy(*args, **kwargs):
+        seen.append(torch.get_num_threads())
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(live, "race", spy)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert live.compare(tiny, seconds=0).flags["threads"] == 1
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert seen == [1]
+
+
 def test_time_limit_is_kept_by_stopping_both_runs_early(tiny):
     assert live.compare(tiny, seconds=0).flags["steps"] == 1
 
