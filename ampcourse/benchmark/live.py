@@ -32,7 +32,7 @@ SIZES: Mapping[str, dict[str, int]] = {
 }
 
 
-def compare(hardware: Hardware | None = None, *, repeats: int = 1, seconds: float = 6.0) -> Result:
+def compare(hardware: Hardware | None = None, *, repeats: int = 1, seconds: float = 7.0) -> Result:
     """Train the small CNN in FP32 and in mixed precision, taking turns, and return the result.
 
     Uses the shipped FashionMNIST subset, so that what is installed does not change the numbers.

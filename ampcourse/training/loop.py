@@ -67,11 +67,11 @@ def race(
     arithmetic, so that it compares the weights. Raises ValueError for an unknown recipe or a
     batch that is not between 1 and the number of training images.
     """
+    start = time.perf_counter()
     images, labels = to_tensors(data.train_images, data.train_labels, device)
     if not 1 <= batch <= len(images):
         raise ValueError(f"batch={batch} must be between 1 and {len(images)}, the images there are")
     trainings = [_Training(recipe, device, width, learning_rate, seed) for recipe in recipes]
-    start = time.perf_counter()
     for chosen in _batches(len(images), batch, epochs, seed):
         for training in trainings:
             training.step(images[chosen], labels[chosen])
