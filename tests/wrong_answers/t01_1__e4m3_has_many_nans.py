@@ -1,4 +1,4 @@
-# message: E4M3 keeps one NaN
+# message: only the code of all ones is E4M3's NaN
 def classify(code, fmt):
     _, exponent, significand = split(code, fmt)
     if exponent == 0:

@@ -1,4 +1,4 @@
-# message: the bias is 2^(k-1) - 1, not 2^(k-1)
+# message: the exponent field is one too high
 from math import copysign, frexp
 
 

@@ -1,0 +1,17 @@
+# message: log2 is rounded
+from math import copysign, floor, log2
+
+
+def encode(x, fmt):
+    m, bias = fmt.significand_bits, 2 ** (fmt.exponent_bits - 1) - 1
+    infinity = (2**fmt.exponent_bits - 1) << m
+    sign = (copysign(1, x) < 0) << (fmt.exponent_bits + m)
+    x = abs(x)
+    if x == 0:
+        return sign
+    exponent = max(floor(log2(x)), 1 - bias)
+    count = round(x / 2.0 ** (exponent - m))
+    if count < 2**m:
+        return sign | count
+    code = count - 2**m + ((exponent + bias) << m)
+    return sign | min(code, infinity)
