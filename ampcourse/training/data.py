@@ -116,7 +116,7 @@ def read_file(folder: Path, name: str, sha256: str) -> np.ndarray:
 
 
 def _subset() -> FashionMnist:
-    source = "FashionMNIST, the shipped subset: 2,000 + 1,000 images, balanced by class"
+    source = "FashionMNIST, the shipped subset: 2,000 + 1,000 images"
     return _load(SUBSET_FOLDER, SUBSET, source)
 
 

@@ -203,9 +203,11 @@ First, what to expect here:
 """
 
 # %% tags=["nbval-ignore-output"]
+from IPython.display import Markdown
+
 from ampcourse.training.hardware import this_machine
 
-print(this_machine())
+Markdown(str(this_machine()))
 
 # %% [markdown]
 r"""
