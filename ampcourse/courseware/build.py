@@ -24,6 +24,8 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+# Checks are long and name wrong answers: JupyterLab shows their first line until it is clicked.
+FOLDED = {"source_hidden": True}
 PROGRESS = """\
 from ampcourse.courseware import progress
 
@@ -54,7 +56,7 @@ def notebook(lesson: Lesson, solved: bool) -> Any:
     if lesson.tasks:
         titles = ",\n    ".join(f"{task.id!r}: {task.title!r}" for task in lesson.tasks)
         text = PROGRESS.format(titles="{\n    " + titles.replace("'", '"') + ",\n}")
-        cells.append(new_code_cell(text, id="progress"))
+        cells.append(new_code_cell(text, id="progress", metadata={"jupyter": FOLDED}))
     metadata = {**METADATA, "ampcourse": {"lesson": lesson.slug}}
     return new_notebook(cells=cells, metadata=metadata)
 
@@ -82,7 +84,8 @@ def cell_metadata(cell: Cell, index: int) -> dict[str, Any]:
     }
     if cell.part == "check":
         nbgrader["points"] = cell.points
-    return {"nbgrader": nbgrader, **({"tags": tags} if tags else {})}
+    folded = {"jupyter": FOLDED} if cell.part == "check" else {}
+    return {"nbgrader": nbgrader, **folded, **({"tags": tags} if tags else {})}
 
 
 def client(nb: Any, folder: Path) -> Any:
