@@ -1,8 +1,10 @@
-"""Put comparisons into a table to read."""
+"""Put comparisons into tables and words to read."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ampcourse.benchmark.result import Result
@@ -12,31 +14,60 @@ if TYPE_CHECKING:
 
 
 def table(results: Sequence[Result]) -> DataFrame:
-    """Return one row per result, as text: the runs, the factor, the changes; "?" for unknown."""
+    """Return one row per result, as text: the changes, the kind, the runs; "?" for unknown.
+
+    A question mark after a type of number says that it was not reported and is our inference.
+    """
     from pandas import DataFrame
 
-    rows = [_row(result) for result in results]
-    return DataFrame(rows).set_index("hardware")
+    names = [result.name for result in results]
+    return DataFrame([_row(result) for result in results], index=names)
+
+
+@dataclass(frozen=True)
+class MarkdownTable:
+    """A table whose text a notebook shows as a table; anywhere else it reads as text."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_markdown_(self) -> str:
+        return self.text
+
+
+def sources(results: Sequence[Result]) -> MarkdownTable:
+    """Return where each result is from, with links, and what else one must know of it."""
+    rows = [(r.name, r.kind, _linked(r.source), _linked(r.note)) for r in results]
+    head = [("", "kind", "source", "remark"), ("---",) * 4]
+    lines = ("| " + " | ".join(_one_cell(text) for text in row) + " |" for row in [*head, *rows])
+    return MarkdownTable("\n".join(lines))
 
 
 def sentence(result: Result) -> str:
     """Return the factor and its circumstances in words, for a figure's text alternative."""
     run, base = result.amp.precision.upper(), result.baseline.precision.upper()
+    remarks = [result.kind]
+    if result.baseline_inferred:
+        remarks.append(f"that the baseline was {base} is our inference")
+    if result.doubt:
+        remarks.append(result.doubt)
     return (
-        f"{result.hardware}, {result.task}: {run} {result.speedup:.2f} times as fast as {base} "
-        f"({result.kind})"
+        f"{result.name}, {result.task}: {run} {result.speedup:.2f} times as fast as {base} "
+        f"({'; '.join(remarks)})"
     )
 
 
 def _row(result: Result) -> dict[str, str]:
+    # Memory and speed first: a narrow page cuts what stands on the right.
     base, amp = result.baseline, result.amp
     return {
-        "hardware": result.hardware,
-        "task": result.task,
-        "baseline": f"{base.precision.upper()} {base.value:g} {result.unit}",
-        "mixed precision": f"{amp.precision.upper()} {amp.value:g} {result.unit}",
-        "speed": f"{result.speedup:.2f}×",
         "memory": _change(result.memory_change),
+        "speed": f"{result.speedup:.2f}×",
+        "kind": result.kind,
+        "baseline": f"{result.baseline_name} {base.value:g} {result.unit}",
+        "mixed precision": f"{amp.precision.upper()} {amp.value:g} {result.unit}",
         "accuracy": f"{_share(base.accuracy)} → {_share(amp.accuracy)}",
     }
 
@@ -47,3 +78,11 @@ def _change(change: float | None) -> str:
 
 def _share(accuracy: float | None) -> str:
     return "?" if accuracy is None else f"{accuracy:.1%}"
+
+
+def _linked(text: str) -> str:
+    return re.sub(r"https://[^\s,]+", r"<\g<0>>", text)
+
+
+def _one_cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -39,6 +39,8 @@ class Measurement:
 class Result:
     """A baseline and a mixed-precision run of the same training on the same hardware.
 
+    `baseline_inferred` says that nobody reported whether the baseline ran in FP32 or in TF32 and
+    that we concluded it; `doubt` says why the numbers are not to be believed, if they are not.
     Raises ValueError for an unknown kind or unit and for an empty task, hardware, date or source.
     """
 
@@ -54,6 +56,8 @@ class Result:
     versions: Mapping[str, str] = field(default_factory=dict)
     flags: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
+    baseline_inferred: bool = False
+    doubt: str = ""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -64,6 +68,16 @@ class Result:
         for name in ("task", "hardware", "date", "source"):
             if not getattr(self, name).strip():
                 raise ValueError(f"a result without {name} cannot be believed; say what it was")
+
+    @property
+    def name(self) -> str:
+        """The hardware, and the tool if it was not torch.amp: two rows must not look the same."""
+        return ", ".join([self.hardware, *([self.flags["amp"]] if "amp" in self.flags else [])])
+
+    @property
+    def baseline_name(self) -> str:
+        """The arithmetic of the baseline, with a question mark where it is our inference."""
+        return self.baseline.precision.upper() + "?" * self.baseline_inferred
 
     @property
     def speedup(self) -> float:
@@ -84,7 +98,7 @@ class Result:
         data = asdict(self)
         for name in ("baseline", "amp"):
             data[name] = {k: v for k, v in data[name].items() if v is not None}
-        return {k: v for k, v in data.items() if v not in (None, "", {})}
+        return {k: v for k, v in data.items() if v not in (None, "", {}, False)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Result:

@@ -81,12 +81,13 @@ def _label(
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.grid(axis="x")
-    ax.set_xlabel("slower  ←  mixed precision against its baseline  →  faster")
+    legend = "\n?: not reported, our inference" * any(r.baseline_inferred for r in results)
+    ax.set_xlabel("slower  ←  mixed precision against its baseline  →  faster" + legend)
     handles, labels = ax.get_legend_handles_labels()
     once = dict(sorted(zip(labels, handles, strict=True), key=lambda pair: pair[0] not in _LOOKS))
     ax.legend(once.values(), once.keys(), loc="lower right", bbox_to_anchor=(1, 1), ncols=4)
 
 
 def _name(result: Result) -> str:
-    run, base = result.amp.precision.upper(), result.baseline.precision.upper()
-    return f"{result.hardware} · {run} over {base}\n{result.task}"
+    run = result.amp.precision.upper()
+    return f"{result.name} · {run} over {result.baseline_name}\n{result.doubt or result.task}"

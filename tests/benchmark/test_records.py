@@ -40,6 +40,25 @@ def test_record_holds_the_published_numbers(
     assert result.baseline.precision == precision
 
 
+def test_exactly_the_baselines_nobody_reported_are_marked_as_inferred_and_say_why() -> None:
+    inferred = [result for result in records() if result.baseline_inferred]
+    names = ["RTX 4090", "RTX 4090, apex", "RTX 3090", "GPU not recorded"]
+    assert sorted(result.name for result in inferred) == sorted(names)
+    assert all("our inference" in result.note for result in inferred)
+
+
+def test_nvidia_records_say_that_more_than_precision_changed() -> None:
+    v100, a100 = record("v100_resnet50"), record("a100_resnet50")
+    batches = [(r.flags["baseline_batch"], r.flags["batch"]) for r in (v100, a100)]
+    assert batches == [(112, 256), (256, 256)]
+    assert {r.flags["memory_format"] for r in (v100, a100)} == {"nhwc"}
+    assert "3.26" in v100.note
+
+
+def test_a_cpu_record_names_a_generation_and_the_cores_used() -> None:
+    assert record("cpu_epyc_small_cnn").hardware == "AMD EPYC 7003 (Zen 3), 1 core"
+
+
 def test_records_come_fastest_first_and_can_be_chosen_by_kind() -> None:
     factors = [result.speedup for result in records()]
     assert factors == sorted(factors, reverse=True)

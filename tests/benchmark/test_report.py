@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from ampcourse.benchmark import Measurement, Result
-from ampcourse.benchmark.report import sentence, table
+from dataclasses import replace
+
+from ampcourse.benchmark import Measurement, Result, records
+from ampcourse.benchmark.report import sentence, sources, table
 
 KNOWN = Result(
     task="a task",
@@ -35,6 +37,39 @@ def test_what_was_not_reported_is_a_question_mark_not_a_zero() -> None:
     assert row["accuracy"] == "? → ?"
 
 
+def test_memory_and_speed_come_first_so_that_a_narrow_page_shows_them() -> None:
+    frame = table([KNOWN])
+    assert list(frame.columns[:3]) == ["memory", "speed", "kind"]
+    assert frame.index.name is None  # a name would be a row of its own
+    assert frame.loc["a GPU", "kind"] == "published"
+
+
+def test_no_two_rows_of_the_shipped_records_have_the_same_name() -> None:
+    names = list(table(records()).index)
+    assert len(set(names)) == len(names)
+    assert {"RTX 4090", "RTX 4090, apex"} <= set(names)
+
+
+def test_inferred_baseline_has_a_question_mark_in_the_table_and_words_in_the_sentence() -> None:
+    inferred = replace(KNOWN, baseline_inferred=True)
+    assert table([inferred]).iloc[0]["baseline"] == "TF32? 3 min"
+    assert sentence(inferred).endswith("(published; that the baseline was TF32 is our inference)")
+
+
 def test_sentence_names_factor_baseline_and_kind() -> None:
     words = "a GPU, a task: FP16 1.50 times as fast as TF32 (published)"
     assert sentence(KNOWN) == words
+
+
+def test_sentence_says_why_a_result_is_in_doubt() -> None:
+    assert sentence(replace(KNOWN, doubt="too few steps")).endswith("(published; too few steps)")
+
+
+def test_sources_links_every_address_and_keeps_one_line_per_record() -> None:
+    known = replace(KNOWN, source="somebody, https://host/a_b, read", note="of 1|2\nruns")
+    text = str(sources([known]))
+    assert text.splitlines()[-1] == (
+        "| a GPU | published | somebody, <https://host/a_b>, read | of 1\\|2 runs |"
+    )
+    assert sources([known])._repr_markdown_() == text
+    assert len(str(sources(records())).splitlines()) == 2 + len(records())

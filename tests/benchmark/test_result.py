@@ -56,7 +56,9 @@ def test_impossible_numbers_are_refused(value: Any) -> None:
 
 
 def test_json_brings_a_record_back_whole() -> None:
-    before = result(flags={"batch": 256}, versions={"torch": "2.9"}, note="why")
+    more: Any = {"note": "why", "baseline_inferred": True, "doubt": "too few steps"}
+    before = result(flags={"batch": 256}, versions={"torch": "2.9"}, **more)
     text = json.dumps(before.to_json())
     assert Result.from_json(json.loads(text)) == before
     assert "driver" not in text  # what is unknown is left out
+    assert not {"baseline_inferred", "doubt"} & set(result().to_json())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,6 +27,22 @@ def test_each_result_is_a_point_at_its_speed_up_first_result_on_top() -> None:
     assert [t.get_text() for t in ax.texts] == ["4.00×", "0.50×"]
     names = [label.get_text() for label in ax.get_yticklabels()]
     assert names[0].startswith("fast · BF16 over FP32")
+
+
+def test_question_mark_marks_an_inferred_baseline_and_a_line_explains_it() -> None:
+    known, inferred = result("a", 2.0), replace(result("b", 2.0), baseline_inferred=True)
+    names = [label.get_text() for label in speedups([known, inferred]).get_yticklabels()]
+    assert [name.splitlines()[0] for name in names] == [
+        "a · BF16 over FP32",
+        "b · BF16 over FP32?",
+    ]
+    assert "?: not reported, our inference" in speedups([known, inferred]).get_xlabel()
+    assert "?" not in speedups([known]).get_xlabel()
+
+
+def test_doubt_stands_beside_the_result() -> None:
+    ax = speedups([replace(result("a", 2.0), doubt="too few steps")])
+    assert ax.get_yticklabels()[0].get_text().endswith("\ntoo few steps")
 
 
 def test_guess_is_a_cross_in_the_row_of_its_hardware_only() -> None:

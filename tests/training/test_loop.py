@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,66 @@ def test_a_last_short_batch_is_dropped(few: Any) -> None:
 def test_step_time_is_the_median_without_the_warm_up() -> None:
     run = Run("fp32", "cpu", 1, (1.0,) * 6, (9.0, 9.0, 9.0, 0.001, 0.002, 0.1), 0.5)
     assert run.step_ms == 2.0
+
+
+@pytest.mark.parametrize(("steps", "believable"), [(1, False), (7, False), (8, True)])
+def test_fewer_than_five_steps_after_the_warm_up_are_not_believed(
+    steps: int, believable: bool
+) -> None:
+    run = Run("fp32", "cpu", 1, (1.0,) * steps, (0.1,) * steps, 0.5)
+    assert run.is_believable is believable
+
+
+def test_time_for_the_evaluation_is_kept_free(few: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, int, int]] = []
+
+    def too_long(trainings: Any, batch: int, images: int) -> float:
+        asked.append((len(trainings), batch, images))
+        return 99.0
+
+    monkeypatch.setattr(loop, "_evaluation_seconds", too_long)
+    runs = race(("fp32", "bf16"), few, batch=20, epochs=50, width=2, seconds=60)
+    assert [run.steps for run in runs] == [1, 1]
+    assert asked == [(2, 20, 20)]
+
+
+def test_evaluation_is_reckoned_as_half_a_step_of_the_fastest_recipe_per_batch() -> None:
+    fast, slow = (loop._Training("fp32", "cpu", 2, 1e-3, 0) for _ in range(2))
+    fast.step_seconds, slow.step_seconds = [9.0, 0.2], [9.0, 1.0]
+    assert math.isclose(loop._evaluation_seconds([fast, slow], 32, 1000), 2 * 32 * 0.1)
+
+
+def test_time_runs_from_the_call_not_from_the_first_step(
+    few: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = loop._Training.__init__
+
+    def slow(self: Any, *args: Any) -> None:
+        real(self, *args)
+        time.sleep(0.3)
+
+    monkeypatch.setattr(loop._Training, "__init__", slow)
+    assert race(("fp32",), few, batch=20, epochs=50, width=2, seconds=0.2)[0].steps == 1
+
+
+def test_accuracy_counts_every_test_image_once(few: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "small_cnn", lambda width: AlwaysFirst())
+    share = (few.test_labels == 0).mean()
+    assert 0 < share < 1
+    for batch in (3, 20, 60):
+        assert math.isclose(race(("fp32",), few, batch=batch)[0].accuracy, share, rel_tol=1e-6)
+
+
+class AlwaysFirst(torch.nn.Linear):
+    """A network that finds class 0 in every image, whatever it learns."""
+
+    def __init__(self) -> None:
+        super().__init__(1, 1)
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        scores = torch.zeros(len(input), 10)
+        scores[:, 0] = 1
+        return scores + 0 * self.weight.sum()
 
 
 def test_images_are_normalised_to_about_mean_0_and_deviation_1() -> None:
