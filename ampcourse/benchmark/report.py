@@ -81,7 +81,8 @@ def _share(accuracy: float | None) -> str:
 
 
 def _linked(text: str) -> str:
-    return re.sub(r"https://[^\s,]+", r"<\g<0>>", text)
+    # The host and two steps of the path are enough to read; the link holds all of it.
+    return re.sub(r"https://([^\s,/]+(?:/[^\s,/]+){0,2})[^\s,]*", r"[\1](\g<0>)", text)
 
 
 def _one_cell(text: str) -> str:

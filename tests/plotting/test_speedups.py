@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ampcourse.benchmark import Measurement, Result
+from ampcourse.benchmark import Measurement, Result, records
 from ampcourse.plotting.speedups import speedups
 
 
@@ -71,6 +71,15 @@ def test_every_point_and_guess_lies_inside_the_axes() -> None:
     low, high = ax.get_xlim()
     assert low < 0.05
     assert high > 64.0
+
+
+def test_nothing_is_cut_off_at_the_edge_of_the_figure() -> None:
+    figure: Any = speedups(records()).figure
+    figure.canvas.draw()
+    for item in (figure.axes[0].xaxis.label, *figure.axes[0].texts):
+        box = item.get_window_extent()
+        assert box.x0 >= 0
+        assert box.x1 <= figure.bbox.x1
 
 
 def test_drawing_raises_no_warning() -> None:
