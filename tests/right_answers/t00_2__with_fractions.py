@@ -3,7 +3,7 @@ from fractions import Fraction
 
 def speedup(before, after):
     ratio = Fraction(before["value"]) / Fraction(after["value"])
-    return float(1 / ratio if "/s" in before["unit"] else ratio)
+    return float(1 / ratio if before["unit"].endswith("/s") else ratio)
 
 
 def memory_change(before, after):

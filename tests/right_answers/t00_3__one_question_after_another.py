@@ -16,4 +16,4 @@ def is_fair(before, after, called):
         return False
     if None in (before["accuracy"], after["accuracy"]):
         return False
-    return abs(after["accuracy"] - before["accuracy"]) <= 0.01
+    return before["accuracy"] - after["accuracy"] <= 0.01

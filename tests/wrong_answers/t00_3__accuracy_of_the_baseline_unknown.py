@@ -1,0 +1,13 @@
+# message: the baseline's accuracy is not known
+def is_fair(before, after, called):
+    runs = before, after
+    if after["accuracy"] is None:
+        return False
+    return (
+        all(before[name] == after[name] for name in ("hardware", "batch"))
+        and before["math"] == called
+        and all(run["warm_up"] > 0 for run in runs)
+        and all(run["busy"] >= 0.9 for run in runs)
+        and all(run["synchronized"] or run["device"] == "cpu" for run in runs)
+        and after["accuracy"] >= (before["accuracy"] or 0.0) - 0.01
+    )
