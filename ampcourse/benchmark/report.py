@@ -12,6 +12,9 @@ from ampcourse.benchmark.result import Result
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+# An address in a sentence: no bracket or comma in it, no full stop at its end.
+_ADDRESS = r"https://([^\s,()/]+(?:/[^\s,()/]+){0,2})[^\s,()]*(?<!\.)"
+
 
 def table(results: Sequence[Result]) -> DataFrame:
     """Return one row per result, as text: the changes, the kind, the runs; "?" for unknown.
@@ -82,7 +85,7 @@ def _share(accuracy: float | None) -> str:
 
 def _linked(text: str) -> str:
     # The host and two steps of the path are enough to read; the link holds all of it.
-    return re.sub(r"https://([^\s,/]+(?:/[^\s,/]+){0,2})[^\s,]*", r"[\1](\g<0>)", text)
+    return re.sub(_ADDRESS, r"[\1](\g<0>)", text)
 
 
 def _one_cell(text: str) -> str:
