@@ -69,11 +69,12 @@ def test_sources_links_every_address_and_keeps_one_line_per_record() -> None:
     known = replace(
         KNOWN,
         source="somebody, https://host/a_b/c/d.md, read",
-        note="of 1|2\nruns (https://host/a).",
+        note="1|2\nruns (https://host/a).",
     )
     text = str(sources([known]))
     link = "[host/a_b/c](https://host/a_b/c/d.md)"
-    row = f"| a GPU | published | somebody, {link}, read | of 1\\|2 runs ([host/a](https://host/a)). |"
+    remark = "1\\|2 runs ([host/a](https://host/a)). |"
+    row = f"| a GPU | published | somebody, {link}, read | {remark}"
     assert text.splitlines()[-1] == row
     assert sources([known])._repr_markdown_() == text
     assert len(str(sources(records())).splitlines()) == 2 + len(records())
