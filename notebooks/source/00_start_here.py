@@ -23,7 +23,7 @@ use it.
 
 Try it with a task that is meant to be easy. Run the next two cells as they are: the card says
 that the task is still open. Then put your line in place of `raise NotImplementedError` and run
-both again.
+both again. (The second cell holds the checks and is folded to its first line; a click opens it.)
 
 ### t00_1 · From bits to bytes
 An FP32 number takes 32 bits, an FP16 number 16, and eight bits make a byte. How many bytes do
