@@ -65,17 +65,6 @@ def test_importing_loads_no_heavy_library(statement: str) -> None:
     assert not loaded(statement) & set(HEAVY)
 
 
-def test_lesson_01_needs_no_torch() -> None:
-    source = next((ROOT / "notebooks" / "source").glob("01_*.py")).read_text("utf-8")
-    names = {
-        alias.name
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Import)
-        for alias in node.names
-    }
-    assert "torch" not in names
-
-
 def part_of(path: Path) -> str:
     """Return the part a file belongs to: its folder, its module, or the formats."""
     name = path.relative_to(PACKAGE).parts[0].removesuffix(".py")

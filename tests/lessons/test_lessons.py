@@ -74,6 +74,13 @@ def test_run_all_in_the_learners_copy_reaches_the_end_and_only_tasks_wait(slug: 
     assert f"0 of {len(tasks)} tasks" in nb.cells[-1].outputs[0].data["text/plain"]
 
 
+def test_lesson_01_loads_no_torch_from_start_to_end() -> None:
+    nb = notebook(COURSE.instructor, "01_floating_point")
+    nb.cells.append(nbformat.v4.new_code_cell("import sys\nprint('torch' in sys.modules)"))
+    execute(nb, COURSE.learner)
+    assert nb.cells[-1].outputs[0].text == "False\n"
+
+
 @each_lesson
 def test_no_solution_line_is_in_the_learners_copy(slug: str) -> None:
     learner = "\n".join(cell.source for cell in notebook(COURSE.learner, slug).cells)
