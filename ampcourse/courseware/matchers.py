@@ -43,6 +43,16 @@ class Between(Matcher):
 
 
 @dataclass(frozen=True)
+class Number(Matcher):
+    """One real number, as an int, a float, a Fraction or numpy's; no boolean, no NaN."""
+
+    value: float
+
+    def accepts(self, outcome: dict[str, Any]) -> bool:
+        return to_number(outcome.get("value")) == self.value
+
+
+@dataclass(frozen=True)
 class OneOf(Matcher):
     """Any of several exact values."""
 
@@ -89,6 +99,11 @@ def between(low: float, high: float) -> Matcher:
     if not low <= high:
         raise ValueError(f"between({low}, {high}) accepts nothing: give the smaller number first")
     return Between(f"a number from {low} to {high}", low, high)
+
+
+def number(value: float) -> Matcher:
+    """Expect a number equal to `value`, whatever type holds it."""
+    return Number(repr(value), value)
 
 
 def one_of(*values: Any) -> Matcher:

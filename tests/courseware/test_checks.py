@@ -34,6 +34,14 @@ def test_a_trap_names_the_cause_instead_of_the_reason() -> None:
     assert fails(8, 27, "the cube", traps=traps).endswith("the cube")
 
 
+def test_a_trap_is_known_in_spite_of_rounding_but_no_mark_is() -> None:
+    traps = {"that is the share": 1 - 15508 / 22818}
+    assert fails((22818 - 15508) / 22818, 0.5, "half", traps=traps).endswith("that is the share")
+    assert fails(1 + 2**-52, 1.0, "one").endswith("one")
+    exact = {"that is one": 1.0, "that is the next number": 1 + 2**-52}
+    assert fails(1 + 2**-52, 2.0, "two", traps=exact).endswith("that is the next number")
+
+
 def test_a_trap_that_is_right_is_no_trap() -> None:
     global answer
     answer = 4

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ampcourse.courseware.agent import Encoder, NotPlain, evaluate
-from ampcourse.courseware.matchers import between, one_of, raises, ulps
+from ampcourse.courseware.matchers import between, number, one_of, raises, ulps
 from ampcourse.courseware.plain import encode, equal, show, valid
 
 SAMPLES: list[Any] = [
@@ -129,6 +129,13 @@ def test_ulps_counts_doubles_and_the_sign() -> None:
     outcomes = [accepts(evaluate("value", {"value": value})) for value in values]
     assert outcomes == [True, True, True, False, False, False]
     assert not ulps(0.0, 5).accepts({"value": encode(-0.0)})
+
+
+def test_number_takes_any_type_but_booleans_and_nan() -> None:
+    values = [1, 1.0, Fraction(1), np.float16(1), np.int8(1), True, 2, math.nan, "1", None, [1]]
+    outcomes = [number(1).accepts(evaluate("value", {"value": value})) for value in values]
+    assert outcomes == [True] * 5 + [False] * 6
+    assert not number(math.nan).accepts({"value": encode(math.nan)})
 
 
 def test_one_of_and_raises_accept_what_they_name() -> None:

@@ -1,4 +1,4 @@
-# message: ms is a time, not a rate
+# message: ms/step is a time in spite of the slash
 def speedup(before, after):
     if "/s" in before["unit"]:
         return after["value"] / before["value"]
