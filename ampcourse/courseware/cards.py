@@ -20,7 +20,6 @@ FAILED = "{task} is not right yet"
 PROGRESS = "{solved} of {total} tasks solved in this session"
 OPEN = "open"
 SOLVED = "solved"
-GAVE, EXPECTED = "what came out", "what must come out"
 
 BORDER = {
     "solved": "3px solid var(--jp-success-color1, #2e7d32)",

@@ -25,7 +25,6 @@ from ampcourse.courseware.plain import (
     show,
     to_number,
     type_name,
-    valid,
 )
 
 # Faults that have nothing to do with a check's reason, told once for all checks of a task.
@@ -137,9 +136,7 @@ def check(call: str, expected: Any, reason: str, traps: dict[str, Any] | None = 
 
 
 def judge(check: Check, outcome: dict[str, Any]) -> Verdict:
-    """Judge the outcome of a call; it may come from a hostile kernel, so nothing is trusted."""
-    if "value" in outcome and not valid(outcome["value"]):
-        outcome = {"not_plain": "data that cannot be read"}
+    """Judge the outcome of a call; one from a learner's kernel went through `readable`."""
     if check.expected.accepts(outcome):
         return Verdict(check, passed=True)
     if "error" in outcome:

@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Any
 
 from ampcourse.courseware import agent
+from ampcourse.courseware.plain import readable
 
 MAX_MESSAGE = 100_000_000  # bytes; a longer reply is dropped, which counts as no reply
 POLL = 0.05
@@ -137,7 +138,8 @@ class Kernel:
             answer = json.loads(ast.literal_eval(reply.data["data"]["text/plain"]))
             outcomes, refused = answer["outcomes"], answer["refused"]
             if all(isinstance(outcome, dict) for outcome in outcomes):
-                return outcomes[: len(calls)], [str(name) for name in refused]
+                names = [str(name) for name in refused]
+                return [readable(outcome) for outcome in outcomes[: len(calls)]], names
         except (KeyError, TypeError, ValueError, SyntaxError, MemoryError, RecursionError):
             pass
         if reply.status == "timeout":

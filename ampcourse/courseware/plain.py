@@ -11,7 +11,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from ampcourse.courseware.agent import MAX_DEPTH, Encoder, Tree
+from ampcourse.courseware.agent import MAX_DEPTH, MAX_TEXT, Encoder, Tree
 
 SHOWN = 120
 WORDS = {"none": "None", "str": "string"}
@@ -44,8 +44,22 @@ def valid(tree: Any, depth: int = 0) -> bool:
             for pair in parts[0]
         )  # fmt: skip
     if tag == "fraction":
-        return len(parts) == 2 and valid_items(parts, depth) and parts[1] != ["int", "0x0"]
+        whole = valid_items(parts, depth) and all(part[0] == "int" for part in parts)
+        return len(parts) == 2 and whole and int(parts[1][1], 16) > 0
     return valid_leaf(tag, parts)
+
+
+def readable(outcome: dict[str, Any]) -> dict[str, Any]:
+    """Return an outcome from a kernel with nothing in it that judging could trip over."""
+    if "value" in outcome:
+        value = outcome["value"]
+        return {"value": value} if valid(value) else {"not_plain": "data that cannot be read"}
+    error = outcome.get("error")
+    if isinstance(error, dict):
+        bases = error.get("bases")
+        texts = {key: str(error.get(key, ""))[:MAX_TEXT] for key in ("type", "message")}
+        return {"error": {**texts, "bases": list(map(str, bases if type(bases) is list else []))}}
+    return {"not_plain": str(outcome.get("not_plain", "nothing"))[:MAX_TEXT]}
 
 
 def valid_items(items: list[Any], depth: int) -> bool:
@@ -71,7 +85,7 @@ def valid_leaf(tag: Any, parts: list[Any]) -> bool:
             "scalar": scalar_readable,
         }
         return bool(readers[tag](*parts))
-    except (TypeError, ValueError, KeyError, struct.error):
+    except (TypeError, ValueError, KeyError, OverflowError, struct.error):
         return False
 
 
@@ -169,8 +183,9 @@ def written(tree: Tree) -> str:
         return "{" + ", ".join(f"{written(key)}: {written(item)}" for key, item in tree[1]) + "}"
     if tag == "array":
         return written_array(tree)
-    if isinstance(number, Fraction) and number.denominator.bit_length() > 2_000:
-        return f"Fraction of about {float(number):.6g}"
+    if isinstance(number, Fraction) and max(map(abs, number.as_integer_ratio())) >> 2_000:
+        bits = (part.bit_length() for part in number.as_integer_ratio())
+        return "Fraction of {} by {} bits".format(*bits)
     if number is not None or tag in ("none", "bool", "str", "scalar"):
         return repr(number if number is not None else written_leaf(tree))
     if tag == "bytes":

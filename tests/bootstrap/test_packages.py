@@ -1,6 +1,7 @@
 """Which installed packages an interruption left half done."""
 
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,9 @@ def test_a_whole_package_is_left_alone(site: Path) -> None:
     ],
     ids=["no installer", "no record", "odd record", "no module", "cut short", "zeros"],
 )
-def test_a_damaged_package_is_forgotten_so_that_pip_installs_it_again(site: Path, damage) -> None:  # type: ignore[no-untyped-def]
+def test_a_damaged_package_is_forgotten_so_that_pip_installs_it_again(
+    site: Path, damage: Callable[[Path], object]
+) -> None:
     damage(site)
     assert clear_broken(site) == [NAME]
     assert not (site / f"{NAME}.dist-info").exists()

@@ -6,14 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 
-nbformat = pytest.importorskip("nbformat", reason="needs the lab extra")
-pytest.importorskip("jupytext", reason="needs the lab extra")
-
-from ampcourse.courseware.build import learner  # noqa: E402
-from ampcourse.courseware.course import Course  # noqa: E402
-from ampcourse.courseware.sheet import Sheet, make_sheet  # noqa: E402
+from ampcourse.courseware.build import learner
+from ampcourse.courseware.course import Course
+from ampcourse.courseware.sheet import Sheet, make_sheet
 
 SAMPLE = Path(__file__).parent / "sample"
 RIGHT = {

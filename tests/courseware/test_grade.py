@@ -111,6 +111,14 @@ FORGERIES = {
         "sys.modules['_ampcourse_agent'].evaluate = lambda *a: {'value': ['list', [['int', 7]]]}\n"
         "def add_one(x):\n    return 0"
     ),
+    **{
+        f"an outcome of {forged}": (
+            "import sys\n"
+            f"sys.modules['_ampcourse_agent'].evaluate = lambda *a: {forged}\n"
+            "def add_one(x):\n    return 0"
+        )
+        for forged in ("{'error': 7}", "{'error': {'bases': 7}}", "{'not_plain': {}}", "{}", "7")
+    },
     "a transformer that drops calls": (
         "get_ipython().input_transformers_post.append(lambda lines: ['pass\\n'])\n"
         "def add_one(x):\n    return 0"

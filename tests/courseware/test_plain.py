@@ -101,7 +101,9 @@ def test_a_result_of_too_many_items_or_bytes_is_refused() -> None:
         [], ["int"], ["int", 7], ["int", "0xg"], ["float", "two"], ["float", 2.0], ["bool", 1],
         ["list", [1]], ["list"], ["dict", [[["none"]]]], ["array", "numpy", "float16", [1], "!"],
         ["fraction", ["int", "0x1"], ["int", "0x0"]], ["scalar", "float32", "AA=="], {}, "int",
-        ["nonsense", 1], [["int", "0x1"]], None, ["str", 3], ["bytes", "xyz"],
+        ["fraction", ["str", "x"], ["int", "0x1"]], ["fraction", ["int", "0x1"], ["int", "0x00"]],
+        ["float", "0x1p99999"], ["nonsense", 1], [["int", "0x1"]], None, ["str", 3],
+        ["bytes", "xyz"],
     ],
 )  # fmt: skip
 def test_a_forged_tree_is_no_value(forged: Any) -> None:
@@ -153,4 +155,6 @@ def test_a_scenario_is_a_function_body() -> None:
 
 def test_huge_numbers_are_shown_without_trouble() -> None:
     assert show(encode(1 << 100_000)).startswith("0x1000")
-    assert show(encode(Fraction(1, 3**9000)))
+    assert "bits" in show(encode(Fraction(1, 3**9000)))
+    assert "bits" in show(encode(Fraction(10**9000, 3**9000)))
+    assert "bits" in show(encode(Fraction(-(7**9000), 2)))
