@@ -22,12 +22,18 @@ HEAVY = (
 
 # Each part may import itself, the parts named after it and what is outside the package.
 FORMATS = {"formats", "decode", "rounding", "number_text", "operand", "encode", "neighbours"}
+NUMBERS = FORMATS | {"quantize", "blocks", "dynamic_range", "tensor_core"}
 PARTS = {
     "formats": FORMATS,
-    "training": set(),
+    "quantize": FORMATS,
+    "blocks": FORMATS | {"quantize"},
+    "dynamic_range": FORMATS | {"quantize"},
+    "tensor_core": FORMATS | {"quantize"},
+    "amp": set(),
+    "training": {"amp", "dynamic_range"},
     "benchmark": {"training"},
-    "plotting": FORMATS | {"benchmark", "training"},
-    "widgets": FORMATS | {"plotting"},
+    "plotting": NUMBERS | {"amp", "benchmark", "training"},
+    "widgets": NUMBERS | {"amp", "plotting"},
     "courseware": set(),
     "bootstrap": set(),
     "launch": {"bootstrap", "courseware"},
