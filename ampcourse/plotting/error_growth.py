@@ -1,0 +1,54 @@
+"""Draw how the error of a sum grows with the number of its terms."""
+
+from __future__ import annotations
+
+from itertools import cycle
+from typing import TYPE_CHECKING
+
+from ampcourse.plotting.style import BLUE, GREEN, GREY, INK, PURPLE, VERMILLION, new_axes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.axes import Axes
+
+# One look per curve: colour, marker and dashes differ together.
+_LOOKS = (
+    (VERMILLION, "v", "-"),
+    (PURPLE, "s", "--"),
+    (BLUE, "^", "-"),
+    (GREEN, "D", "-."),
+    (GREY, "o", "-"),
+    (INK, "x", ":"),
+)
+
+
+def error_growth(
+    curves: Mapping[str, Sequence[tuple[int, float]]], unit: str = "relative error"
+) -> Axes:
+    """Return one line per accumulator over the number of products, both axes in powers of two.
+
+    `curves` maps a label to (number of products, error) pairs; errors of 0 are left out, since a
+    logarithmic axis has no place for them. Each label stands at the end of its line.
+    """
+    ax = new_axes(height=4.2)
+    looks = cycle(_LOOKS)
+    for label, points in curves.items():
+        colour, marker, dashes = next(looks)
+        shown = [(terms, error) for terms, error in points if error > 0]
+        if not shown:
+            continue
+        xs, ys = zip(*shown, strict=True)
+        ax.plot(xs, ys, dashes, color=colour, marker=marker, markersize=5, label=label)
+        ax.annotate(
+            label, (xs[-1], ys[-1]), (8, 0), color=colour, va="center", weight="bold",
+            textcoords="offset points",
+        )  # fmt: skip
+    ax.set_xscale("log", base=2)
+    ax.set_xticks(sorted({terms for points in curves.values() for terms, _ in points}))
+    ax.set_yscale("log", base=2)
+    ax.grid(True)
+    ax.set_xlim(right=ax.get_xlim()[1] * 6)  # room for the labels
+    ax.set_xlabel("number of products, K")
+    ax.set_ylabel(unit)
+    return ax
