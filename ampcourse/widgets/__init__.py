@@ -8,11 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ampcourse.formats import FloatFormat
     from ampcourse.widgets.bit_explorer import Explorer
+    from ampcourse.widgets.block_fma import BlockFMA
+    from ampcourse.widgets.lost_update import LostUpdate
     from ampcourse.widgets.side_by_side import SameNumber
 
-__all__ = ["explorer", "same_number"]
+__all__ = ["block_fma", "explorer", "lost_update", "same_number"]
 
 
 def explorer(
@@ -47,3 +51,56 @@ def same_number(value: str | float = "0.1") -> SameNumber:
     from ampcourse.widgets.side_by_side import SameNumber
 
     return SameNumber(value)
+
+
+def lost_update(
+    fmt: str | FloatFormat = "fp16",
+    w: str | float = "1",
+    delta: str | float = "0.001",
+    *,
+    mode: str = "nearest_even",
+    seed: int = 0,
+) -> LostUpdate:
+    """Return a weight and an update Δ to drag until w + Δ == w.
+
+    The weight is rounded to the format, Δ is exact, and their sum is rounded once by the mode:
+    one of "nearest_even", "toward_zero", "up", "down" and "stochastic", whose draws repeat from
+    the seed. The result shows its state as `format`, `w`, `delta` and `mode`, which can also be
+    assigned, and as `result` and `lost`.
+
+    Raises ValueError for an unknown format or mode, one without a sign, and a number that is
+    malformed or not finite; ImportError with the install command where ipywidgets or anywidget
+    is missing.
+
+    >>> lost_update("fp16", 1, "0x1p-11").lost, lost_update("fp16", 1, "-0x1p-11").lost
+    (True, False)
+    """
+    from ampcourse.widgets.lost_update import LostUpdate
+
+    return LostUpdate(fmt, w, delta, mode=mode, seed=seed)
+
+
+def block_fma(
+    a: Sequence[str | float] = ("2^11", 0, 0, 0, "-2^11"),
+    b: Sequence[str | float] = (1, 1, 1, 1, 1),
+    c: str | float = "3*2^-14",
+    gpu: str = "H100",
+    input_format: str = "fp16",
+    output_format: str = "fp32",
+) -> BlockFMA:
+    """Return C + the sum of a[k] b[k] on a Tensor Core, taken apart term by term.
+
+    Numbers are floats or text such as "0.1", "2^-14", "3*2^-14" or "1 - 2^-24", up to 32 of
+    them; a and b are rounded to the input format, c to the output format. Longer sums than
+    the GPU's block run through several. The result shows its state as `gpu`, `result`,
+    `correctly_rounded`, `stage` and `block`; `gpu` and `stage` can be assigned.
+
+    Raises ValueError for malformed numbers, for lengths that differ and for formats that the
+    GPU lacks; ImportError with the install command where ipywidgets or anywidget is missing.
+
+    >>> [block_fma(gpu=gpu).result * 2**14 for gpu in ("V100", "A100", "H100")]
+    [0.0, 2.0, 3.0]
+    """
+    from ampcourse.widgets.block_fma import BlockFMA
+
+    return BlockFMA(a, b, c, gpu, input_format, output_format)

@@ -43,8 +43,8 @@ _GESTURES: dict[str, Callable[[BitState, dict[str, Any]], BitState]] = {
 class BitPanel(anywidget.AnyWidget):
     """The drawn part: bit grid, sliders, read-outs."""
 
-    _esm = static("dom.js", "explorer.js")
-    _css = static("theme.css", "explorer.css")
+    _esm = static("dom.js", "controls.js", "explorer.js")
+    _css = static("theme.css", "controls.css", "explorer.css")
     labels = traitlets.Dict(words.LABELS).tag(sync=True)
     shape = traitlets.Dict().tag(sync=True)
     readout = traitlets.Dict().tag(sync=True)

@@ -126,37 +126,6 @@ function slider(labels, name, courier) {
   return { row, show };
 }
 
-/** The list of read-outs; rows stay in place so that an opened one stays open. */
-function readoutList(labels) {
-  const list = make("dl", { class: "amp-rows", "aria-label": labels.readouts });
-  const rows = new Map();
-
-  function rowOf(key, term) {
-    if (!rows.has(key)) {
-      const shown = make("span", {});
-      const full = make("code", {});
-      const details = make("details", { class: "amp-full" },
-        make("summary", {}, labels.full), full);
-      list.append(make("div", { class: `amp-row amp-row-${key}` },
-        make("dt", {}, term), make("dd", { "data-key": key }, shown, details)));
-      rows.set(key, { shown, full, details });
-    }
-    return rows.get(key);
-  }
-
-  return {
-    list,
-    fill(data) {
-      for (const { key, term, pieces, full } of data) {
-        const row = rowOf(key, term);
-        drawPieces(row.shown, pieces);
-        row.full.textContent = full;
-        row.details.hidden = !full;
-      }
-    },
-  };
-}
-
 /** The stretch of the number line between the two neighbours. */
 function numberLine(labels) {
   const root = make("div", { class: "amp-line", "aria-hidden": "true" });
