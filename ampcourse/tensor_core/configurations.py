@@ -19,7 +19,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Literal
 
-from ampcourse.formats import FORMATS, FloatFormat, get_format
+from ampcourse.formats import FORMATS, FP16, FloatFormat, get_format
 
 Instruction = Literal["mma.sync", "wgmma", "tcgen05"]
 Rounding = Literal["toward_zero", "nearest_even"]
@@ -63,6 +63,11 @@ class Configuration:
     def input(self) -> FloatFormat:
         """The record of the format of A and B."""
         return FORMATS[self.input_format]
+
+    @property
+    def operands(self) -> FloatFormat:
+        """The format that A and B have when they are multiplied: FP16 where FP8 is emulated."""
+        return FP16 if self.emulated else self.input
 
     @property
     def output(self) -> FloatFormat:

@@ -148,7 +148,10 @@ def fuse(a: Sequence[float], b: Sequence[float], c: float, rule: Configuration) 
         return _special_block(a, b, c, rule)
     products = [Fraction(x) * Fraction(y) for x, y in zip(a, b, strict=True)] + [Fraction(c)]
     exponents = [
-        *(exponent(x, rule.input) + exponent(y, rule.input) for x, y in zip(a, b, strict=True)),
+        *(
+            exponent(x, rule.operands) + exponent(y, rule.operands)
+            for x, y in zip(a, b, strict=True)
+        ),
         exponent(c, rule.output),
     ]
     exponents = [e if p else rule.zero_exponent for p, e in zip(products, exponents, strict=True)]
@@ -235,7 +238,7 @@ def _emulated_fp8(a: Sequence[float], b: Sequence[float], c: float, rule: Config
     starts from 0 and the pairs 2 3, 6 7, ... the next; then C is added in one IEEE addition.
     Found from recorded rows of H100, H200 and B200; mmasim 2.1.1 does not model it.
     """
-    half = replace(rule, input_format="fp16", emulated=False)
+    half = replace(rule, input_format=rule.operands.name, emulated=False)
     filling = [0.0] * (EMULATED_CHUNK - len(a))
     a, b = [*a, *filling], [*b, *filling]
     total = 0.0
