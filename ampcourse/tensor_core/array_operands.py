@@ -50,11 +50,12 @@ def give_back(values: NDArray[np.float32], as_tensor: bool) -> Result:
 
 def check_array(values: NDArray[np.float64], fmt: FloatFormat, name: str) -> None:
     """Raise ValueError, with place and value, unless the format holds every value exactly."""
-    wrong = inexact(values, fmt)
+    wrong = inexact(values.reshape(-1), fmt)
     if wrong.any():
-        index = tuple(int(i) for i in np.argwhere(wrong)[0])
-        place = f"{name}[{', '.join(map(str, index))}]" if index else name
-        raise ValueError(inexact_message(float(values[index]), fmt, place))
+        first = int(wrong.argmax())
+        index = ", ".join(str(int(i)) for i in np.unravel_index(first, values.shape))
+        place = f"{name}[{index}]" if index else name
+        raise ValueError(inexact_message(float(values.flat[first]), fmt, place))
 
 
 def inexact(values: NDArray[np.float64], fmt: FloatFormat) -> NDArray[np.bool_]:

@@ -68,7 +68,7 @@ def mma(
             side(_padded(B[part].T, rule), rule),
             rule,
         )
-    return give_back(_finish(D.reshape(shape), rule), is_tensor(a) or is_tensor(b) or is_tensor(c))
+    return give_back(_finish(D, rule).reshape(shape), is_tensor(a) or is_tensor(b) or is_tensor(c))
 
 
 def gemm(
