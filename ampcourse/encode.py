@@ -7,7 +7,14 @@ from typing import Literal
 
 from ampcourse.formats import FloatFormat, get_format, power_of_two
 from ampcourse.operand import Number, read_operand
-from ampcourse.rounding import check_mode, floor_log2, round_to_precision
+from ampcourse.rounding import (
+    STOCHASTIC,
+    BitGenerator,
+    check_mode,
+    check_randomness,
+    floor_log2,
+    round_to_precision,
+)
 
 #: What to do with a number too large for the format; None lets the rounding mode decide.
 OVERFLOWS = (None, "infinity", "saturate")
@@ -15,8 +22,8 @@ Overflow = Literal["infinity", "saturate"] | None
 
 #: Modes that carry an overflow to infinity, for positive and for negative numbers.
 _OUTWARD = (
-    {"nearest_even", "nearest_away", "up"},
-    {"nearest_even", "nearest_away", "down"},
+    {"nearest_even", "nearest_away", "up", STOCHASTIC},
+    {"nearest_even", "nearest_away", "down", STOCHASTIC},
 )
 
 
@@ -25,6 +32,10 @@ def encode(
     fmt: str | FloatFormat,
     mode: str = "nearest_even",
     overflow: Overflow = None,
+    subnormals: bool = True,
+    *,
+    random_bits: int | None = None,
+    generator: BitGenerator | None = None,
 ) -> int:
     """Round a number to a format and return the code, an int from 0 to 2^bits - 1.
 
@@ -39,7 +50,8 @@ def encode(
     overflow    result
     ==========  =====================================================================
     None        The nearest modes give infinity; toward_zero and to_odd the largest
-                finite number; up and down whichever of the two lies on their side.
+                finite number; up and down whichever of the two lies on their side;
+                stochastic, if it went up past the largest, infinity.
                 An infinity stays one (IEEE 754-2019, 6.1).
     "infinity"  Infinity in every mode.
     "saturate"  The largest finite number in every mode, for an infinity as well
@@ -58,8 +70,17 @@ def encode(
     numbers become NaN, or 2^-127 with "saturate". (ml_dtypes does the same with None; torch
     gives 2^-127 for zero and drops the sign.)
 
-    Raises ValueError for an unknown format, mode or overflow and for malformed text,
-    TypeError for other types of x.
+    ``subnormals=False`` flushes: if the rounded number is subnormal, a zero with its sign
+    comes out. The number is rounded first, so what rounds up to the smallest normal number
+    stays. (E8M0 has no subnormals; nothing changes there.)
+
+    Mode "stochastic" takes ``random_bits`` (1 to 32; None is 32) and a ``generator``, a
+    random.Random or whatever has its getrandbits; None is the module random. The rule is that
+    of ``ampcourse.rounding.round_to_integer``. Zero, infinity, NaN and numbers that the format
+    holds draw nothing.
+
+    Raises ValueError for an unknown format, mode or overflow, for malformed text, and for
+    random bits outside the range or with another mode; TypeError for other types of x.
 
     >>> hex(encode("0.1", "fp16")), hex(encode(-0.0, "fp16"))
     ('0x2e66', '0x8000')
@@ -70,24 +91,45 @@ def encode(
     """
     fmt = get_format(fmt)
     check_mode(mode)
-    _check_overflow(overflow)
+    check_randomness(mode, random_bits, generator)
+    check_overflow(overflow)
     operand = read_operand(x)
     if operand.kind == "nan":
         code = _nan_code(fmt)
     elif (operand.sign and not fmt.signed) or (operand.is_zero and not fmt.has_zero):
         code = 0 if overflow == "saturate" else _nan_code(fmt)
     elif operand.kind == "infinity":
-        code = _overflow_code(fmt, overflow, outward=True)
+        code = overflow_code(fmt, overflow, outward=True)
     else:
-        rounded = abs(round_to_precision(operand.fraction, fmt.precision, mode, fmt.emin))
-        if rounded > fmt.max:
-            code = _overflow_code(fmt, overflow, outward=mode in _OUTWARD[operand.sign])
+        rounded = abs(
+            round_to_precision(
+                operand.fraction,
+                fmt.precision,
+                mode,
+                fmt.emin,
+                random_bits=random_bits,
+                generator=generator,
+            )
+        )
+        if not subnormals and fmt.has_subnormals and rounded < fmt.smallest_normal:
+            code = 0
+        elif rounded > fmt.max:
+            code = overflow_code(fmt, overflow, outward=goes_outward(mode, operand.sign))
         else:
             code = _finite_code(rounded, fmt)
     return code | (fmt.sign_mask if operand.sign else 0)
 
 
-def _overflow_code(fmt: FloatFormat, overflow: Overflow, outward: bool) -> int:
+def goes_outward(mode: str, sign: int) -> bool:
+    """Whether a mode carries an overflow of this sign to infinity (IEEE 754-2019, 7.4)."""
+    return mode in _OUTWARD[sign]
+
+
+def overflow_code(fmt: FloatFormat, overflow: Overflow, outward: bool) -> int:
+    """Return the code, without sign, that stands for a number too large for the format.
+
+    Raises ValueError where infinity is asked of a format that has nothing like it.
+    """
     if overflow is None:
         overflow = "infinity" if outward and fmt.has_nan else "saturate"
     if overflow == "saturate":
@@ -123,6 +165,7 @@ def _finite_code(magnitude: Fraction, fmt: FloatFormat) -> int:
     return (biased_exponent << fmt.significand_bits) | significand_field
 
 
-def _check_overflow(overflow: str | None) -> None:
+def check_overflow(overflow: str | None) -> None:
+    """Raise ValueError unless the text is one of OVERFLOWS."""
     if overflow not in OVERFLOWS:
         raise ValueError(f'unknown overflow {overflow!r}; it is None, "infinity" or "saturate"')

@@ -2,13 +2,15 @@
 
 Written to be read. A number is divided by its quantum (the weight of the last bit that the
 precision keeps), the quotient is rounded to an integer, and the quantum is multiplied back.
-The mode decides only the middle step.
+The mode decides only the middle step. ``ampcourse.quantize`` does the same to whole arrays.
 """
 
 from __future__ import annotations
 
+import random
 from difflib import get_close_matches
 from fractions import Fraction
+from typing import Protocol
 
 from ampcourse.formats import power_of_two
 
@@ -20,18 +22,52 @@ from ampcourse.formats import power_of_two
 #: to odd, IEEE Transactions on Computers 57(4), 2008).
 MODES = ("nearest_even", "nearest_away", "toward_zero", "up", "down", "to_odd")
 
+#: The mode whose result depends on a random integer; every function that takes a mode takes
+#: it too, with ``random_bits`` and a ``generator``.
+STOCHASTIC = "stochastic"
 
-def round_to_integer(x: Fraction, mode: str = "nearest_even") -> int:
+#: How many random bits stochastic rounding uses at most, and if not told otherwise.
+MOST_RANDOM_BITS = 32
+
+
+class BitGenerator(Protocol):
+    """A source of random integers: a random.Random, or the module random itself."""
+
+    def getrandbits(self, k: int, /) -> int:
+        """Return an integer from 0 to 2^k - 1, all equally likely."""
+
+
+def round_to_integer(
+    x: Fraction,
+    mode: str = "nearest_even",
+    *,
+    random_bits: int | None = None,
+    generator: BitGenerator | None = None,
+) -> int:
     """Round an exact number to one of the two integers around it, as the mode says.
 
-    Raises ValueError for an unknown mode.
+    "stochastic" draws an integer u of ``random_bits`` = r bits from the generator (by default
+    32 bits from the module random). The magnitude's fraction f is cut to r bits and goes up
+    exactly if floor(f x 2^r) + u carries, that is reaches 2^r: with probability
+    floor(f x 2^r) / 2^r. It is the magnitude that is rounded, so x and -x fare alike and
+    negative numbers do not drift upwards. If r bits hold f, the expected value of the result
+    is x; if not, it falls short of |x| by less than 2^-r. An integer stays itself.
+
+    Raises ValueError for an unknown mode and for random bits outside 1 to 32, or with a mode
+    that draws none; TypeError for a generator without getrandbits.
 
     >>> [round_to_integer(Fraction(5, 2), mode) for mode in MODES]
     [2, 3, 2, 3, 2, 3]
     >>> [round_to_integer(Fraction(-5, 2), mode) for mode in MODES]
     [-2, -3, -2, -2, -3, -3]
+    >>> draws = random.Random(2026)
+    >>> sum(round_to_integer(Fraction(1, 4), "stochastic", generator=draws) for _ in range(1000))
+    260
     """
     check_mode(mode)
+    bits = check_randomness(mode, random_bits, generator)
+    if mode == STOCHASTIC:
+        return _round_stochastically(x, bits, random if generator is None else generator)
     below, remainder = divmod(x.numerator, x.denominator)
     if remainder == 0:
         return below
@@ -51,8 +87,29 @@ def round_to_integer(x: Fraction, mode: str = "nearest_even") -> int:
     return above if x > 0 else below  # nearest_away
 
 
+def _round_stochastically(x: Fraction, bits: int, generator: BitGenerator) -> int:
+    if not hasattr(generator, "getrandbits"):
+        raise TypeError(
+            f"a generator for one number is a random.Random, not {generator!r} "
+            f"({type(generator).__name__})"
+        )
+    magnitude = abs(x)
+    below = magnitude.numerator // magnitude.denominator
+    fraction = magnitude - below
+    if fraction:
+        carry = int(fraction * (1 << bits)) + generator.getrandbits(bits) >= 1 << bits
+        below += carry
+    return below if x > 0 else -below
+
+
 def round_to_precision(
-    x: Fraction, precision: int, mode: str = "nearest_even", emin: int | None = None
+    x: Fraction,
+    precision: int,
+    mode: str = "nearest_even",
+    emin: int | None = None,
+    *,
+    random_bits: int | None = None,
+    generator: BitGenerator | None = None,
 ) -> Fraction:
     """Round an exact number to a number of significant bits, with no largest exponent.
 
@@ -60,7 +117,7 @@ def round_to_precision(
     overflow (IEEE 754-2019, 7.4). With ``emin`` the numbers below 2^emin keep the quantum of
     that exponent, which is gradual underflow: fewer bits, same spacing, down to zero.
 
-    Raises ValueError for an unknown mode or a precision below 1.
+    Raises as round_to_integer does, and ValueError for a precision below 1.
 
     >>> round_to_precision(Fraction(2049), 11)
     Fraction(2048, 1)
@@ -73,12 +130,14 @@ def round_to_precision(
         raise ValueError(f"precision = {precision} is below 1; a significand has a leading bit")
     if x == 0:
         check_mode(mode)
+        check_randomness(mode, random_bits, generator)
         return x
     exponent = floor_log2(x)
     if emin is not None:
         exponent = max(exponent, emin)
     quantum = power_of_two(exponent - (precision - 1))
-    return round_to_integer(x / quantum, mode) * quantum
+    integer = round_to_integer(x / quantum, mode, random_bits=random_bits, generator=generator)
+    return integer * quantum
 
 
 def floor_log2(x: Fraction) -> int:
@@ -102,11 +161,36 @@ def floor_log2(x: Fraction) -> int:
 
 
 def check_mode(mode: str) -> None:
-    """Raise ValueError unless the text is one of MODES."""
-    if mode in MODES:
+    """Raise ValueError unless the text is one of MODES or "stochastic"."""
+    known = (*MODES, STOCHASTIC)
+    if mode in known:
         return
-    close = get_close_matches(str(mode).lower(), MODES, n=1)
+    close = get_close_matches(str(mode).lower(), known, n=1)
     suggestion = f" did you mean {close[0]!r}?" if close else ""
     raise ValueError(
-        f"unknown rounding mode {mode!r};{suggestion} the modes are {', '.join(MODES)}"
+        f"unknown rounding mode {mode!r};{suggestion} the modes are {', '.join(known)}"
     )
+
+
+def check_randomness(mode: str, random_bits: int | None, generator: object) -> int:
+    """Return how many random bits a mode draws; 0 for all modes but "stochastic".
+
+    Raises TypeError and ValueError as round_to_integer says. The generator is only looked at
+    where no mode needs it: what a generator is depends on what is rounded.
+    """
+    if mode != STOCHASTIC:
+        if random_bits is not None or generator is not None:
+            raise ValueError(
+                f'mode {mode!r} draws no random bits; random_bits and generator go with mode "'
+                f'{STOCHASTIC}"'
+            )
+        return 0
+    if random_bits is None:
+        return MOST_RANDOM_BITS
+    if isinstance(random_bits, bool) or not isinstance(random_bits, int):
+        raise TypeError(
+            f"random_bits must be an int, not {random_bits!r} ({type(random_bits).__name__})"
+        )
+    if not 1 <= random_bits <= MOST_RANDOM_BITS:
+        raise ValueError(f"random_bits = {random_bits} is outside 1 to {MOST_RANDOM_BITS}")
+    return random_bits

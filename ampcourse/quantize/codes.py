@@ -1,0 +1,162 @@
+"""From arrays to codes and back."""
+
+from __future__ import annotations
+
+import sys
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ampcourse.encode import Overflow
+from ampcourse.formats import FP32, FP64, FloatFormat, get_format
+from ampcourse.quantize.array_ops import Array, is_tensor
+from ampcourse.quantize.arrays import (
+    FLOAT_DTYPES,
+    decode_into,
+    dtype_name,
+    flat_view,
+    holds,
+    input_format,
+    round_into,
+)
+from ampcourse.quantize.rule import Rule, make_rule
+
+#: Codes up to this width are looked up; a table of all values of a wider format is too long.
+_TABLE_BITS = 16
+_INTEGERS = {f"{kind}{width}": width for kind in ("int", "uint") for width in (8, 16, 32, 64)}
+
+
+def encode_array(
+    x: Array,
+    fmt: str | FloatFormat,
+    mode: str = "nearest_even",
+    overflow: Overflow = None,
+    subnormals: bool = True,
+    *,
+    random_bits: int | None = None,
+    generator: Any = None,
+) -> Array:
+    """Round every element to a format and return the codes.
+
+    Arguments and errors are those of ``quantize``, without its last error: codes always fit.
+    The codes come in the smallest unsigned dtype, uint8, uint16, uint32 or uint64, for torch
+    too: ``codes.view(torch.float16)`` is the tensor that FP16 codes stand for. (torch does
+    little arithmetic on unsigned types wider than 8 bits; ``codes.long()`` is for that.)
+
+    >>> [hex(code) for code in encode_array(np.array([1.0, -0.1, 1e9]), "fp16").tolist()]
+    ['0x3c00', '0xae66', '0x7c00']
+    """
+    source = FP64 if input_format(x) is FP64 else FP32
+    rule = make_rule(fmt, source, mode, overflow, subnormals, random_bits, generator is not None)
+    flat = flat_view(x)
+    name = f"uint{code_width(rule.fmt)}"
+    if is_tensor(x):
+        out = flat.new_empty(flat.shape, dtype=getattr(sys.modules["torch"], name))
+    else:
+        out = np.empty(flat.shape, name)
+    round_into(out, flat, rule, "codes", generator)
+    out = out.reshape(x.shape)
+    return out[()] if isinstance(x, np.generic) else out
+
+
+def code_width(fmt: FloatFormat) -> int:
+    """Return the width of the smallest unsigned integer dtype that holds the codes."""
+    return next(width for width in (8, 16, 32, 64) if width >= fmt.bits)
+
+
+def decode_array(codes: Array, fmt: str | FloatFormat, dtype: Any = None) -> Array:
+    """Return the values of an array of codes.
+
+    ``codes`` is a numpy array or a torch tensor of any integer dtype; the result is a new one
+    of the same kind, shape and device. ``dtype`` is the float dtype of the result, one that
+    holds every value of the format; by default float32 if it does, else float64. NaN codes
+    give a NaN with the code's sign, as ``ampcourse.decode.decode`` does.
+
+    Raises TypeError for codes that are no integers, and ValueError for an unknown format, a
+    code the format does not have or a dtype that does not hold its values.
+
+    >>> decode_array(np.array([0x00, 0x01, 0x7E, 0xFF], np.uint8), "e4m3").tolist()
+    [0.0, 0.001953125, 448.0, nan]
+    """
+    fmt = get_format(fmt)
+    name = _value_dtype(dtype, fmt)
+    _check_codes(codes, fmt)
+    flat = codes.reshape(-1)
+    if not is_tensor(codes):
+        values = _decode(flat, fmt).astype(_numpy_dtype(name), copy=False).reshape(codes.shape)
+        return values[()] if isinstance(codes, np.generic) else values
+    torch = sys.modules["torch"]
+    if flat.device.type == "cpu":
+        values = torch.from_numpy(_decode(flat.numpy(), fmt))
+    else:
+        wide = f"float{_decoding_rule(fmt).work.bits}"
+        values = flat.new_empty(flat.shape, dtype=getattr(torch, wide))
+        decode_into(values, flat, _decoding_rule(fmt))
+    return values.to(getattr(torch, name)).reshape(codes.shape)
+
+
+def _decode(codes: Array, fmt: FloatFormat) -> Array:
+    """Decode numpy codes: through a table of all values where the format is narrow."""
+    if fmt.bits <= _TABLE_BITS:
+        return np.take(_table(fmt), codes)
+    return _calculate(codes, fmt)
+
+
+@lru_cache(maxsize=32)
+def _table(fmt: FloatFormat) -> Array:
+    return _calculate(np.arange(1 << fmt.bits), fmt)
+
+
+def _calculate(codes: Array, fmt: FloatFormat) -> Array:
+    rule = _decoding_rule(fmt)
+    values = np.empty(codes.shape, f"float{rule.work.bits}")
+    decode_into(values, codes, rule)
+    return values
+
+
+def _decoding_rule(fmt: FloatFormat) -> Rule:
+    return make_rule(fmt, FP32, "toward_zero", None, True, None, False)
+
+
+def _check_codes(codes: Array, fmt: FloatFormat) -> None:
+    """Raise TypeError for what is no array of integers, ValueError for a code out of range."""
+    if not is_tensor(codes) and not isinstance(codes, (np.ndarray, np.generic)):
+        raise TypeError(
+            f"cannot decode a {type(codes).__name__}; codes are a numpy array or torch tensor of "
+            "integers (ampcourse.decode.decode takes single codes)"
+        )
+    width = _INTEGERS.get(dtype_name(codes))
+    if width is None:
+        raise TypeError(f"codes are integers, not {dtype_name(codes)}; encode_array makes codes")
+    signed = not dtype_name(codes).startswith("u")
+    if codes.size == 0 if not is_tensor(codes) else codes.numel() == 0:
+        return
+    if width <= fmt.bits and not signed:
+        return
+    wide = codes.long() if is_tensor(codes) else codes
+    for code in (int(wide.min()), int(wide.max())):
+        if not 0 <= code < 1 << fmt.bits:
+            legal = f"{fmt.name} has codes 0 to {(1 << fmt.bits) - 1:#x}"
+            raise ValueError(f"code {code:#x} is out of range; {legal}")
+
+
+def _value_dtype(dtype: Any, fmt: FloatFormat) -> str:
+    """Return the name of the result's dtype; raise ValueError if it cannot hold the values."""
+    if dtype is None:
+        return "float32" if holds("float32", fmt) else "float64"
+    name = str(dtype).removeprefix("torch.")
+    if name not in FLOAT_DTYPES:
+        name = np.dtype(dtype).name
+    if name not in FLOAT_DTYPES or not holds(name, fmt):
+        able = ", ".join(known for known in FLOAT_DTYPES if holds(known, fmt))
+        raise ValueError(f"{name} does not hold every value of {fmt.name}; these do: {able}")
+    return name
+
+
+def _numpy_dtype(name: str) -> Any:
+    if name != "bfloat16":
+        return np.dtype(name)
+    import ml_dtypes
+
+    return ml_dtypes.bfloat16
