@@ -94,7 +94,7 @@ def gemm(
     rule = configuration(gpu, input_format, output_format, instruction)
     left, right = read(A, "A"), read(B, "B")
     start = read(0.0 if C is None else C, "C")
-    m, k, n = _matrix_shape(left, right, start)
+    m, k, n = matrix_shape(left, right, start)
     for values, fmt, name in (
         (left, rule.input, "A"),
         (right, rule.input, "B"),
@@ -140,7 +140,7 @@ def _dot_shape(
         ) from None
 
 
-def _matrix_shape(
+def matrix_shape(
     A: NDArray[np.float64], B: NDArray[np.float64], C: NDArray[np.float64]
 ) -> tuple[int, int, int]:
     if A.ndim != 2 or B.ndim != 2 or A.shape[1] != B.shape[0] or not A.shape[1]:
