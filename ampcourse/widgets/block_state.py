@@ -150,8 +150,13 @@ class BlockState:
         return self._with_terms([term for term in self.terms if term.place != place])
 
     def with_gpu(self, gpu: str) -> BlockState:
-        """Choose a GPU; where it lacks the formats, its first are taken and `note` says so."""
-        return self._fitting(gpu, self.input_format, self.output_format)
+        """Choose a GPU; where it lacks the formats, others are taken and `note` says so.
+
+        Raises ValueError for an unknown GPU.
+        """
+        # Every GPU has FP16; the record knows how the name is spelt.
+        name = configuration(gpu, "fp16", "fp32").gpu
+        return self._fitting(name, self.input_format, self.output_format)
 
     def with_formats(self, input_format: str, output_format: str) -> BlockState:
         """Choose formats, the nearest that the GPU has."""
@@ -196,7 +201,7 @@ def _random(state: BlockState) -> tuple[tuple[Term, ...], str]:
     def draw(format: str) -> str:
         bits = min(get_format(format).precision, 12)
         units = random.randrange(1, 2**bits) * random.choice((1, -1))
-        return f"{units}*2^-{bits - 1 + random.randrange(3)}"
+        return f"{units}*2^-{bits - 1 + random.randrange(5)}"
 
     factors = [(draw(state.input_format), draw(state.input_format)) for _ in range(8)]
     terms = tuple(Term(place, a, b) for place, (a, b) in enumerate(factors))

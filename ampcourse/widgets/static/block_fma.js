@@ -3,9 +3,9 @@
 const STAGE = { exponents: 1, alignment: 2, cut: 3, sum: 4, rounding: 5 };
 
 /** One number: its field, named for a screen reader, its message where it is refused. */
-function numberInput(name, label, size, onText) {
+function numberInput(name, label, onText) {
   const input = make("input", {
-    type: "text", class: "amp-number", "data-field": name, "aria-label": label, size,
+    type: "text", class: "amp-number", "data-field": name, "aria-label": label,
     spellcheck: "false", autocomplete: "off", autocapitalize: "off",
   });
   let shown = null;
@@ -42,14 +42,15 @@ function numberList(labels, mail) {
 
   function termRow(place) {
     const sub = (letter) => `${letter} ${place}`;
-    const k = numberInput(`k${place}`, labels.place, 2, (text) => {
+    const k = numberInput(`k${place}`, labels.place, (text) => {
       focusNext = `k${Number(text)}`;
       mail.send({ gesture: "place", field: `k${place}`, text });
     });
     k.input.setAttribute("inputmode", "numeric");
+    k.input.classList.add("amp-place");
     k.show(String(place));
-    const a = numberInput(`a${place}`, sub(labels.a), 10, send(`a${place}`));
-    const b = numberInput(`b${place}`, sub(labels.b), 10, send(`b${place}`));
+    const a = numberInput(`a${place}`, sub(labels.a), send(`a${place}`));
+    const b = numberInput(`b${place}`, sub(labels.b), send(`b${place}`));
     const remove = make("button", {
       type: "button", class: "amp-button amp-remove", "aria-label": `${labels.remove} ${place}`,
       title: `${labels.remove} ${place}`,
@@ -67,7 +68,7 @@ function numberList(labels, mail) {
     return { root, a, b, notes };
   }
 
-  const c = numberInput("c", labels.c, 24, send("c"));
+  const c = numberInput("c", labels.c, send("c"));
   const cNotes = make("span", { class: "amp-notes" });
   const cRow = make("div", { class: "amp-term amp-term-c" },
     make("span", { class: "amp-term-name", "aria-hidden": "true" }, labels.c), c.input, cNotes);
