@@ -5,7 +5,7 @@ Importing this package loads no widget library; the functions do, when they are 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from ampcourse.formats import FloatFormat
     from ampcourse.widgets.bit_explorer import Explorer
     from ampcourse.widgets.block_fma import BlockFMA
+    from ampcourse.widgets.gradient_window import GradientWindow
     from ampcourse.widgets.lost_update import LostUpdate
     from ampcourse.widgets.side_by_side import SameNumber
 
-__all__ = ["block_fma", "explorer", "lost_update", "same_number"]
+__all__ = ["block_fma", "explorer", "gradient_window", "lost_update", "same_number"]
 
 
 def explorer(
@@ -104,3 +105,27 @@ def block_fma(
     from ampcourse.widgets.block_fma import BlockFMA
 
     return BlockFMA(a, b, c, gpu, input_format, output_format)
+
+
+def gradient_window(
+    histograms: Any, fmt: str | FloatFormat = "fp16", *, scale: float = 1.0
+) -> GradientWindow:
+    """Return a histogram of exponents under a format's range, with a loss scale to slide.
+
+    The histograms are one of `ampcourse.dynamic_range`'s (or its `as_plain()`), several, a dict
+    of them by layer, or a dict of such dicts by step. The scale is a power of two from 1 to
+    2^24. The result shows its state as `format`, `scale`, `layer` and `step`, which can also be
+    assigned, and as `report`; `update(histograms)` shows others in place.
+
+    Raises ValueError for an unknown format, another scale, and histograms that are incomplete
+    or share a name; TypeError for what is no histogram; ImportError with the install command
+    where ipywidgets or anywidget is missing.
+
+    >>> from ampcourse.dynamic_range import exponent_histogram
+    >>> h = exponent_histogram([0.0, 2.0**-25, 2.0**-20, 1.0])
+    >>> gradient_window(h).report.flushed, gradient_window(h, scale=2).report.flushed
+    (1, 0)
+    """
+    from ampcourse.widgets.gradient_window import GradientWindow
+
+    return GradientWindow(histograms, fmt, scale=scale)
