@@ -1,0 +1,1234 @@
+# %% [markdown]
+r"""
+# Where do small numbers go?
+
+A weight of 1.0 is to change by 0.0004. In FP16 it does not: the sum rounds back to 1.0, and no
+error, no warning, no NaN says so. Do that a million times and training stands still.
+
+You will find out exactly which updates vanish, round to any format in four modes, and repair a
+sum in two ways. You need `01_floating_point` (binades, subnormals, ties to even), but no PyTorch
+knowledge and no GPU. There are six tasks; plan about 45 minutes.
+
+## Predict first
+
+Put a guess in place of each `None`. Nobody grades them; the answers come near the end.
+"""
+
+# %%
+my_sum = None  # 0.0 plus 0.0001, ten thousand times, in FP16
+my_lost = None  # the largest d with 1 - d == 1 in FP16: is it 2**-10, 2**-11, 2**-12 or 2**-13?
+my_equal = None  # in which of "fp64", "fp32", "fp16", "bf16" is 0.1 + 0.2 == 0.3? A list
+my_repair = None  # the sum of the first line when each step rounds up or down by chance
+
+# %% [markdown]
+r"""
+## An update that does nothing
+
+Here are a weight $w$ and an update $\Delta$, added in FP16.
+
+1. Make $\Delta$ smaller until $w + \Delta$ is $w$ again. At which value does that happen?
+2. Now let $\Delta$ be negative. Is the limit the same? Try $w$ = 1.5 as well.
+3. Set $w$ to 0.0004 and to 1000. Which of them swallows more?
+4. Back to $w$ = 1 and a lost $\Delta$: which of the other modes lets it through?
+"""
+
+# %% tags=["nbval-ignore-output"]
+from ampcourse.widgets import lost_update
+
+lost_update("fp16", w="1", delta="0.001")
+
+# %% [markdown]
+r"""
+Adding is done in two steps: the sum is taken exactly, then it is **rounded** to a number of the
+format (IEEE 754-2019, 4.3 and 5.1). So $\Delta$ is lost where $w$ is the number nearest to $w +
+\Delta$: up to half the distance to the neighbour on that side. That distance is the **ulp**, the
+unit in the last place, and it doubles at each power of two. Three weights and what they swallow:
+"""
+
+# %% tags=["setup"]
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from ampcourse.courseware import check, inf, task
+
+# %% tags=["nbval-ignore-output"]
+# drawing only
+from ampcourse.decode import decode as read_bits
+from ampcourse.encode import encode as to_bits
+from ampcourse.neighbours import gaps
+from ampcourse.plotting import show
+from ampcourse.plotting.rounding import arrows, lost_zones, running_sums
+
+
+# %% tags=["nbval-ignore-output"]
+def around(w, unit=2**-11):
+    code = to_bits(w, "fp16")
+    distances = [(read_bits(code + k, "fp16").value - w) / unit for k in range(-13, 14) if k]
+    below, above = (float(gap) / unit for gap in gaps(code, "fp16"))
+    return [distance for distance in distances if abs(distance) < 14], below / 2, above / 2
+
+
+weights = {"w = 1": 1.0, "w = 1.5": 1.5, "last below 2": 2 - 2**-10}
+show(
+    lost_zones({name: around(w) for name, w in weights.items()}, "2^-11"),
+    alt="Neighbours of 1: gaps of one unit below, two above; the lost zone reaches half a unit "
+    "down and one unit up. Around 1.5, and around the last number below 2, it reaches one unit "
+    "to both sides; beyond 2 the gaps are four units.",
+)
+
+# %% [markdown]
+r"""
+In this lesson a format is a small record with IEEE rules and any widths:
+"""
+
+
+# %% tags=["setup"]
+class Format(NamedTuple):
+    exponent_bits: int
+    significand_bits: int  # the bits that are stored: m
+
+    @property
+    def emin(self):
+        """The exponent of the smallest normal number, and of all subnormals."""
+        return 2 - 2 ** (self.exponent_bits - 1)
+
+    @property
+    def largest(self):
+        """The largest finite number."""
+        return (2 - 2.0**-self.significand_bits) * 2.0 ** (1 - self.emin)
+
+
+FP32, FP16, BF16, E5M2 = Format(8, 23), Format(5, 10), Format(8, 7), Format(5, 2)
+
+# %% [markdown]
+r"""
+### t02_1 · The ulp
+
+Return the distance between the two neighbours in the format that have $|x|$ between them; if the
+format holds $|x|$, the distance to the next larger number. In the binade of exponent $e$, from
+$2^e$ up to $2^{e+1}$, that is $2^{e-m}$, and from $2^{e_{\min}}$ down, through the subnormals and
+to 0, it stays $2^{e_{\min}-m}$. $x$ is a finite float, smaller in size than the largest number.
+
+`math.frexp(x)` finds a binade exactly: $x = f \times 2^n$ with $0.5 \le |f| < 1$; of 0 it says $n
+= 0$.
+"""
+
+
+# %% task="t02_1" forbids=["ampcourse.neighbours", "gfloat", "ml_dtypes", "torch"]
+def ulp(x, fmt):
+    """Return the distance from x, or the number below it, to the next number of the format."""
+    ### BEGIN SOLUTION
+    exponent = math.frexp(x)[1] - 1 if x else fmt.emin
+    return 2.0 ** (max(exponent, fmt.emin) - fmt.significand_bits)
+    ### END SOLUTION
+
+
+# %% check="t02_1" points=3
+with task("t02_1"):
+    binade = "the ulp is 2^(e - m), with e the exponent of the binade of |x|"
+    bottom = "from 2^emin down to 0 the ulp stays the same"
+    scaled = "eps times x grows inside a binade, the ulp does not"
+    constant = "eps is the ulp of the numbers from 1 up to 2 only"
+    by_frexp = "frexp counts from 0.5: its exponent is one above the binade's"
+    below = "at a power of two the next larger number is twice as far as the next smaller"
+    signed = "a distance is positive"
+    by_int = "int() rounds log2 towards zero, which is up below 1"
+    by_log2 = "log2 is rounded: just below a power of two its floor is one too high"
+    shrinking = "subnormals have no smaller ulp: emin is a floor for the exponent"
+    zero_exponent = "frexp says n = 0 of 0, which is no binade"
+    traps = {
+        scaled: [2**-10, 1.5 * 2**-10, 3 * 2**-10, 0.75 * 2**-10],
+        constant: 4 * [2**-10],
+        by_frexp: [2**-9, 2**-9, 2**-8, 2**-10],
+        below: [2**-11, 2**-10, 2**-9, 2**-11],
+        by_int: [2**-10, 2**-10, 2**-9, 2**-10],
+    }
+    four = "[float(ulp(x, FP16)) for x in (1.0, 1.5, 3.0, 0.75)]"
+    check(four, [2**-10, 2**-10, 2**-9, 2**-11], binade, traps)
+    check("float(ulp(-1.5, FP16))", 2**-10, binade, {signed: -(2**-10)})
+    two = "[float(ulp(x, FP16)) for x in (2.0**-20, 0.0)]"
+    traps = {shrinking: [2**-30, 2**-24], zero_exponent: [2**-24, 2**-11]}
+    check(two, [2**-24, 2**-24], bottom, traps)
+    ### BEGIN HIDDEN TESTS
+    from math import floor, log2
+    from random import Random
+
+    import ml_dtypes
+    import numpy as np
+
+    t02_1_random = Random(201)
+    t02_1_dtypes = {
+        "FP16": (5, 10, "u2", np.float16),
+        "BF16": (8, 7, "u2", ml_dtypes.bfloat16),
+        "FP32": (8, 23, "u4", np.float32),
+        "E5M2": (5, 2, "u1", ml_dtypes.float8_e5m2),
+        "Format(4, 3)": (4, 3, "u1", ml_dtypes.float8_e4m3),
+        "Format(3, 4)": (3, 4, "u1", ml_dtypes.float8_e3m4),
+    }
+
+    def t02_1_number(code, name):
+        """Let numpy or ml_dtypes read a code."""
+        return float(np.array([code], t02_1_dtypes[name][2]).view(t02_1_dtypes[name][3])[0])
+
+    for name, (e, m, _, _) in t02_1_dtypes.items():
+        emin, one = 2 - 2 ** (e - 1), (2 ** (e - 1) - 1) << m
+        # A power of two, an odd significand, its negative, and a number below 1.
+        up = one + (t02_1_random.randrange(1, 2 ** (e - 1) - 2) << m)
+        odd = up + t02_1_random.randrange(2 ** (m - 1) + 1, 2**m)
+        low = one - t02_1_random.randrange(1, 2**m) - (1 << m)
+        codes = [up, odd, low]
+        xs = [t02_1_number(code, name) for code in codes]
+        right = [t02_1_number(code + 1, name) - x for code, x in zip(codes, xs, strict=True)]
+        eps = 2.0**-m
+        traps = {
+            scaled: [x * eps for x in xs],
+            constant: [eps] * 3,
+            by_frexp: [2 * gap for gap in right],
+            below: [right[0] / 2, *right[1:]],
+            by_int: [*right[:2], 2 * right[2]],
+        }
+        check(f"[float(ulp(x, {name})) for x in {xs}]", right, binade, traps)
+        between_two = xs[1] + 0.7 * right[1]
+        traps = {signed: -right[1], by_frexp: 2 * right[1]}
+        check(f"float(ulp({between_two!r}, {name}))", right[1], binade)
+        check(f"float(ulp({-xs[1]!r}, {name}))", right[1], binade, traps)
+        x = float(np.nextafter(8.0, 0))
+        rounded = 2.0 ** (floor(log2(x)) - m)
+        check(f"float(ulp({x!r}, {name}))", rounded / 2, binade, {by_log2: rounded})
+        gap = t02_1_number(1, name)
+        subnormal = t02_1_number(t02_1_random.randrange(1, 2 ** (m - 1) + 1), name)
+        xs = [0.0, subnormal, 2.0**emin, 0.3 * gap]
+        floors = [gap] + [2.0 ** (floor(log2(x)) - m) for x in xs[1:]]
+        traps = {
+            shrinking: floors,
+            zero_exponent: [2.0 ** (max(-1, emin) - m), *3 * [gap]],
+        }
+        check(f"[float(ulp(x, {name})) for x in {xs}]", 4 * [gap], bottom, traps)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## The 2048 rule, and what it leaves out
+
+A well-known rule of thumb: an FP16 update is lost once the weight is 2048 times as large. Let us
+see how large the lost updates really are, in both directions. (For the weights here the limits
+themselves are lost too, because the tie goes to the even code.)
+"""
+
+
+# %%
+def ratios(w):
+    return [round(w / float(gap / 2)) for gap in gaps(to_bits(w, "fp16"), "fp16")]
+
+
+for w in (1.0, 1.25, 1.5, 2 - 2**-9, 2.0):
+    print(f"w = {w:<11} loses up to w/{ratios(w)[0]} downwards, w/{ratios(w)[1]} upwards")
+
+# %% [markdown]
+r"""
+So 2048 is right for updates upwards from a power of two. Downwards from there it is 4096, and
+just below the next power of two it is 4096 in both directions. FP16 training loses updates
+somewhere between $w/4096$ and $w/2048$, and more of those that lower a weight get through than
+the rule says.
+
+A tie, exactly half a gap, goes to the neighbour with the even code. That is $w$ if $w$ divided by
+its ulp is even, and the other one if it is odd. At both ends of the format the same thought
+answers two questions that lesson 01 raised: 0 is even, so it swallows $2^{-25}$, and the largest
+number is odd, so it does not swallow half a gap, and that sum is infinity.
+
+### t02_2 · What is lost, and what overflows
+
+Two functions. `largest_lost(w, fmt)` returns a pair: the largest floats `below` and `above` such
+that `w - below` and `w + above`, each taken exactly and rounded once to nearest even, are $w$
+again. $w$ is 0 or a positive number of the format. Where a tie is not lost, the answer is the
+Python float just below it: `math.nextafter(tie, 0.0)`.
+
+`first_overflow(fmt)` returns the smallest float that rounds to infinity.
+"""
+
+
+# %% task="t02_2" forbids=["ampcourse.decode", "ampcourse.encode"]
+def largest_lost(w, fmt):
+    """Return (below, above), the largest floats that w swallows on each side."""
+    ### BEGIN SOLUTION
+    fraction, n = math.frexp(w)
+    exponent = max(n - 1, fmt.emin) if w else fmt.emin
+    above = 2.0 ** (exponent - fmt.significand_bits)
+    below = above / 2 if fraction == 0.5 and exponent > fmt.emin else above
+    even = (w / above) % 2 == 0
+    half_gaps = below / 2, above / 2
+    return half_gaps if even else tuple(math.nextafter(half, 0.0) for half in half_gaps)
+    ### END SOLUTION
+
+
+def first_overflow(fmt):
+    """Return the smallest float that rounds to infinity."""
+    ### BEGIN SOLUTION
+    last_gap = 2.0 ** (1 - fmt.emin - fmt.significand_bits)
+    return fmt.largest + last_gap / 2
+    ### END SOLUTION
+
+
+# %% check="t02_2" points=5
+with task("t02_2"):
+    from math import nextafter
+
+    half = "an update is lost up to half the gap on its side"
+    power = "below a power of two the gap is half as wide, but not from 2^emin down"
+    parity = "a tie goes to the even code: it is lost only if w is an even multiple of its ulp"
+    zero = "next to 0 is the smallest subnormal number, and 0 is even"
+    overflow = (
+        "infinity starts half a gap above the largest number, which is odd: the tie leaves it"
+    )
+    symmetric = "the 2048 rule is one-sided, and it holds for powers of two only"
+    whole = "half the gap is enough to be lost: the nearest number wins"
+    one_gap = "the two gaps next to a power of two differ: that below it is half as wide"
+    subnormal_gap = "at 2^emin and below both gaps are the same"
+    always = "if w is odd, the tie goes to its even neighbour and is not lost"
+    never = "if w is even, the tie comes back to it and is lost"
+    swapped = "the pair starts with the update downwards"
+    frexp_zero = "of 0, frexp says n = 0, which is no binade"
+    away = "2^-25 is a tie between 0 and 2^-24, and the even code is that of 0"
+    late = "65536 is too far: from halfway on the nearest is beyond the largest number"
+    early = "65505 is not too large: the nearest number is 65504"
+    itself = "the largest number itself does not overflow"
+    just = "just above the largest number, the largest is still the nearest"
+    tie_stays = "the tie itself overflows: the largest number is odd"
+    all_lost = "from just above 2^-25 the nearest number is 2^-24: not all below 2^-24 is lost"
+    call = "[float(d) for d in largest_lost(1.5, FP16)]"
+    traps = {
+        symmetric: [1.5 * 2**-11] * 2,
+        whole: [2**-10] * 2,
+        never: [nextafter(2**-11, 0)] * 2,
+    }
+    check(call, [2**-11, 2**-11], half, traps)
+    call = "[[float(d) for d in largest_lost(w, FP16)] for w in (1.0, 1.5)]"
+    traps = {
+        symmetric: [[2**-11] * 2, [1.5 * 2**-11] * 2],
+        one_gap: [[2**-11] * 2, [2**-11] * 2],
+        swapped: [[2**-11, 2**-12], [2**-11, 2**-11]],
+    }
+    check(call, [[2**-12, 2**-11], [2**-11, 2**-11]], power, traps)
+    call = "[float(d) for d in largest_lost(1 + 2**-10, FP16)]"
+    tie = nextafter(2**-11, 0)
+    check(call, [tie, tie], parity, {always: [2**-11, 2**-11]})
+    call = "[float(d) for d in largest_lost(0.0, FP16)]"
+    traps = {
+        frexp_zero: [2**-12, 2**-12],
+        away: [nextafter(2**-25, 0)] * 2,
+        all_lost: [nextafter(2**-24, 0)] * 2,
+        whole: [2**-24] * 2,
+    }
+    check(call, [2**-25, 2**-25], zero, traps)
+    traps = {
+        early: 65505.0,
+        late: 65536.0,
+        itself: 65504.0,
+        just: nextafter(65504, inf),
+        tie_stays: nextafter(65520, inf),
+    }
+    check("float(first_overflow(FP16))", 65520.0, overflow, traps)
+    ### BEGIN HIDDEN TESTS
+    from random import Random
+
+    import ml_dtypes
+    import numpy as np
+
+    t02_2_random = Random(202)
+    t02_2_dtypes = {
+        "FP16": (5, 10, "u2", np.float16),
+        "BF16": (8, 7, "u2", ml_dtypes.bfloat16),
+        "FP32": (8, 23, "u4", np.float32),
+        "E5M2": (5, 2, "u1", ml_dtypes.float8_e5m2),
+        "Format(4, 3)": (4, 3, "u1", ml_dtypes.float8_e4m3),
+        "Format(3, 4)": (3, 4, "u1", ml_dtypes.float8_e3m4),
+    }
+
+    def t02_2_number(code, name):
+        """Let numpy or ml_dtypes read a code; below 0 comes the smallest negative number."""
+        if code < 0:
+            return -t02_2_number(-code, name)
+        return float(np.array([code], t02_2_dtypes[name][2]).view(t02_2_dtypes[name][3])[0])
+
+    def t02_2_limits(code, name):
+        """Take half the distances to the neighbours; the code's last bit decides the ties."""
+        here = t02_2_number(code, name)
+        halves = [
+            (here - t02_2_number(code - 1, name)) / 2,
+            (t02_2_number(code + 1, name) - here) / 2,
+        ]
+        return [nextafter(half, 0) for half in halves] if code % 2 else halves
+
+    def t02_2_check(code, name, reason, traps):
+        """Check one w, given by its code."""
+        call = f"[float(d) for d in largest_lost({t02_2_number(code, name)!r}, {name})]"
+        check(call, t02_2_limits(code, name), reason, traps)
+
+    for name, (e, m, _, _) in t02_2_dtypes.items():
+        one, infinity = (2 ** (e - 1) - 1) << m, (2**e - 1) << m
+        for code in (one + 2, one + t02_2_random.randrange(4, 2 ** (m + 1), 4) + 2):
+            w, (lower, upper) = t02_2_number(code, name), t02_2_limits(code, name)
+            traps = {
+                symmetric: [w * 2.0 ** -(m + 1)] * 2,
+                whole: [2 * lower, 2 * upper],
+                never: [nextafter(lower, 0), nextafter(upper, 0)],
+            }
+            t02_2_check(code, name, half, traps)
+        # A power of two, and an even number of another binade that is none.
+        for code in (one, one + (t02_2_random.randrange(1, 2 ** (e - 1) - 2) << m), 2 << m):
+            codes = [code, one + (t02_2_random.randrange(1, 2 ** (e - 1) - 2) << m) + 2]
+            ws = [t02_2_number(c, name) for c in codes]
+            right = [t02_2_limits(c, name) for c in codes]
+            traps = {
+                symmetric: [[w * 2.0 ** -(m + 1)] * 2 for w in ws],
+                one_gap: [[upper, upper] for _, upper in right],
+                swapped: [[upper, lower] for lower, upper in right],
+                whole: [[2 * lower, 2 * upper] for lower, upper in right],
+            }
+            call = f"[[float(d) for d in largest_lost(w, {name})] for w in {ws}]"
+            check(call, right, power, traps)
+        for code in (1 << m, 2 if m > 1 else 0):
+            lower, upper = t02_2_limits(code, name)
+            t02_2_check(code, name, power, {subnormal_gap: [lower / 2, upper]})
+        for code in (one + 1, one + t02_2_random.randrange(1, 2**m, 2), (1 << m) - 1, infinity - 1):
+            if code + 1 == infinity:
+                lower = upper = nextafter(t02_2_limits(code - 1, name)[1], 0)
+                w = t02_2_number(code, name)
+                call = f"[float(d) for d in largest_lost({w!r}, {name})]"
+                check(call, [lower, upper], parity, {always: [nextafter(lower, inf)] * 2})
+                continue
+            lower, upper = t02_2_limits(code, name)
+            t02_2_check(
+                code, name, parity, {always: [nextafter(lower, inf), nextafter(upper, inf)]}
+            )
+        step = t02_2_number(1, name)
+        traps = {
+            frexp_zero: [2.0 ** (max(-1, 2 - 2 ** (e - 1)) - m - 1)] * 2,
+            away: [nextafter(step / 2, 0)] * 2,
+            all_lost: [nextafter(step, 0)] * 2,
+            whole: [step] * 2,
+        }
+        t02_2_check(0, name, zero, traps)
+        largest, before = t02_2_number(infinity - 1, name), t02_2_number(infinity - 2, name)
+        next_power = 2 * largest - before
+        tie = (largest + next_power) / 2
+        traps = {
+            early: largest + 1,
+            late: next_power,
+            itself: largest,
+            just: nextafter(largest, inf),
+            tie_stays: nextafter(tie, inf),
+        }
+        traps = {hint: wrong for hint, wrong in traps.items() if wrong != tie}
+        check(f"float(first_overflow({name}))", tie, overflow, traps)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## What training makes of it
+
+A learning rate of 0.001 and a gradient of 0.01 make an update of 0.00001. A typical weight is
+0.05:
+"""
+
+# %%
+w, update = np.float16(0.05), np.float16(0.00001)
+print("one update:        ", w, "→", w + update)
+print("a thousand at once:", w, "→", w + np.float16(1000 * update))
+
+# %% [markdown]
+r"""
+Added one by one, the updates leave the weight where it is, for ever; added up first, a thousand
+of them move it by a fifth. That is why mixed-precision training keeps **master weights** in FP32
+(`05_loss_scaling`). A constant can vanish as well: Adam adds $10^{-8}$ to a square root so that
+it never divides by 0, but
+"""
+
+# %%
+print("1e-8 in FP16:", np.float16(1e-8))
+
+# %% [markdown]
+r"""
+## Four directions
+
+To round, count: divide $|x|$ or $x$ by the ulp of its binade, make the count an integer, multiply
+back. Only the middle step knows the **mode**. Here are four, in a tiny format of four bits whose
+numbers are the bars. Before you look at the second row: where does `toward_zero` send a negative
+number, and how does that differ from `down`?
+"""
+
+# %% tags=["nbval-ignore-output"]
+# drawing only
+from ampcourse.formats import ieee_like
+
+tiny = ieee_like(2, 1)
+modes = ("nearest_even", "toward_zero", "up", "down")
+samples = (-2.7, -2.5, -1.2, -0.75, 0.25, 1.3, 1.75, 2.2)
+
+
+def result(x, mode):
+    return read_bits(to_bits(x, tiny, mode), tiny).value
+
+
+grid = [sign * result(x, "down") for x in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0) for sign in (-1, 1)]
+moves = {mode: [(x, result(x, mode)) for x in samples] for mode in modes}
+said = [f"{mode}: {', '.join(f'{x} to {y}' for x, y in row)}" for mode, row in moves.items()]
+show(arrows(moves, grid), alt=f"Arrows from numbers to bars. {'; '.join(said)}.")
+
+# %% [markdown]
+r"""
+`toward_zero` is `down` for positive numbers and `up` for negative ones. GPUs use it more than you
+would think: a Tensor Core cuts bits off while it adds (`03_tensor_cores`). What lies beyond the
+largest number follows the direction too (IEEE 754-2019, 7.4): nearest gives infinity;
+`toward_zero` stays at the largest number; `up` goes to $+\infty$, but on the negative side stays
+at the largest negative number; `down` is its mirror image.
+
+### t02_3 · Round to any format
+
+Return $x$, a finite Python float, rounded to the format in one of these modes: `"nearest_even"`,
+`"toward_zero"`, `"up"`, `"down"`. Round once. The result is a float with the sign of $x$, also
+where it is zero: -0.0 for a small negative number. Python's `round`, `math.trunc`, `math.ceil`
+and `math.floor` turn a float into an integer; `round` takes ties to even.
+"""
+
+
+# %% task="t02_3" forbids=["ampcourse.rounding", "ampcourse.quantize", "ampcourse.formats"]
+def round_to(x, fmt, mode):
+    """Return x rounded to the format."""
+    ### BEGIN SOLUTION
+    if x == 0:
+        return x
+    exponent = max(math.frexp(x)[1] - 1, fmt.emin)
+    quantum = 2.0 ** (exponent - fmt.significand_bits)
+    integer = {
+        "nearest_even": round,
+        "toward_zero": math.trunc,
+        "up": math.ceil,
+        "down": math.floor,
+    }
+    size = abs(integer[mode](x / quantum)) * quantum
+    if size > fmt.largest:
+        outward = mode == "nearest_even" or mode == ("up" if x > 0 else "down")
+        size = inf if outward else fmt.largest
+    return math.copysign(size, x)
+    ### END SOLUTION
+
+
+# %% check="t02_3" points=6
+with task("t02_3"):
+    nearest = "the nearest number wins, found by rounding once"
+    ties = "of two equally near numbers take the even multiple of the ulp"
+    directed = "up is towards +inf and down towards -inf, whatever the sign"
+    cut = "toward_zero never makes a number larger in size"
+    binade = "the ulp is that of the binade, which frexp finds exactly"
+    bottom = "below 2^emin the ulp stays the same, and a zero keeps the sign of x"
+    top = "too large: infinity if the mode points that way, else the largest number"
+    half_up = "adding a half and cutting sends every tie up"
+    half_away = "a tie does not always go away from zero"
+    twice = "rounded twice, by way of float32: once is right"
+    mirrored = "up and down do not mirror: for a negative number, up is towards zero"
+    floors = "floor is down, not toward_zero: for negative numbers they differ"
+    by_log2 = "log2 is rounded: just below a power of two its floor is one too high"
+    shrinking = "subnormals have no smaller ulp: emin is a floor for the exponent"
+    flushed = "subnormals are numbers too: do not flush them to zero"
+    unsigned = "a negative number that rounds to zero gives -0.0"
+    all_infinite = "toward_zero never reaches infinity, and up does so on one side only"
+    all_largest = "rounding to nearest reaches infinity from half a gap above the largest number"
+    unlimited = "the format ends at its largest number"
+    check("round_to(1.0007, FP16, 'nearest_even')", 1 + 2**-10, nearest)
+    call = "[round_to(x, FP16, 'nearest_even') for x in (2049.0, 2051.0, -2049.0, -2051.0)]"
+    traps = {
+        half_up: [2050.0, 2052.0, -2048.0, -2050.0],
+        half_away: [2050.0, 2052.0, -2050.0, -2052.0],
+    }
+    check(call, [2048.0, 2052.0, -2048.0, -2052.0], ties, traps)
+    call = "[round_to(x, FP16, mode) for x in (2049.0, -2049.0) for mode in ('up', 'down')]"
+    traps = {mirrored: [2050.0, 2048.0, -2050.0, -2048.0]}
+    check(call, [2050.0, 2048.0, -2048.0, -2050.0], directed, traps)
+    call = "[round_to(x, FP16, 'toward_zero') for x in (2049.9, -2049.9)]"
+    check(call, [2048.0, -2048.0], cut, {floors: [2048.0, -2050.0]})
+    call = "round_to(2048 - 2.0**-42, FP16, 'toward_zero')"
+    check(call, 2047.0, binade, {by_log2: 2046.0})
+    call = "[round_to(x, FP16, 'nearest_even') for x in (2.6 * 2.0**-24, -(2.0**-26))]"
+    traps = {
+        shrinking: [2.6015625 * 2**-24, -(2**-26)],
+        flushed: [0.0, -0.0],
+        unsigned: [3 * 2**-24, 0.0],
+    }
+    check(call, [3 * 2**-24, -0.0], bottom, traps)
+    call = "[round_to(x, FP16, mode) for x in (1e6, -1e6) for mode in ('toward_zero', 'up')]"
+    traps = {
+        all_infinite: [inf, inf, -inf, -inf],
+        all_largest: [65504.0, 65504.0, -65504.0, -65504.0],
+        unlimited: [999936.0, 1000448.0, -999936.0, -999936.0],
+        mirrored: [65504.0, inf, -65504.0, -inf],
+    }
+    check(call, [65504.0, inf, -65504.0, -65504.0], top, traps)
+    ### BEGIN HIDDEN TESTS
+    from math import ceil, copysign, floor, log2, trunc
+    from random import Random
+    from typing import Any
+
+    import ml_dtypes
+    import numpy as np
+
+    t02_3_random = Random(203)
+    t02_3_dtypes = {
+        "FP16": (5, 10, "u2", np.float16),
+        "BF16": (8, 7, "u2", ml_dtypes.bfloat16),
+        "E5M2": (5, 2, "u1", ml_dtypes.float8_e5m2),
+        "Format(4, 3)": (4, 3, "u1", ml_dtypes.float8_e4m3),
+        "Format(3, 4)": (3, 4, "u1", ml_dtypes.float8_e3m4),
+    }
+    t02_3_modes: dict[str, Any] = {
+        "nearest_even": round, "toward_zero": trunc, "up": ceil, "down": floor,
+    }  # fmt: skip
+
+    def t02_3_values(name):
+        """List the numbers from 0 by code, as ml_dtypes has them, and what follows the last."""
+        e, m, width, dtype = t02_3_dtypes[name]
+        codes = np.arange((2**e - 1) << m).astype(width)
+        values = codes.view(dtype).astype(np.float64).tolist()
+        return [*values, 2 * values[-1] - values[-2]]
+
+    t02_3_lists = {name: t02_3_values(name) for name in t02_3_dtypes}
+
+    def t02_3_right(x, name, mode, tie="even"):
+        """Choose one of the two numbers around x in the list of all numbers."""
+        values, size = t02_3_lists[name], abs(x)
+        at = int(np.searchsorted(values, size, "right")) - 1
+        below = values[at]
+        if below == size and at < len(values) - 1:
+            return x
+        if at == len(values) - 1:
+            below, above, middle = values[-2], inf, size  # beyond all
+            up = mode == "nearest_even"
+        else:
+            above, middle = values[at + 1], (below + values[at + 1]) / 2
+            odd = at % 2 == 1
+            tie_up = {"even": odd, "up": x > 0, "away": True}[tie]
+            up = mode == "nearest_even" and (size > middle or (size == middle and tie_up))
+            above = inf if at == len(values) - 2 else above
+        up = up or mode == ("up" if x > 0 else "down")
+        return copysign(above if up else below, x)
+
+    def t02_3_check(xs, name, mode, reason, traps=None):
+        """Check some numbers in one mode; traps map a hint to a wrong rule."""
+        right = [t02_3_right(x, name, mode) for x in xs]
+        wrong = {hint: [rule(x) for x in xs] for hint, rule in (traps or {}).items()}
+        wrong = {hint: values for hint, values in wrong.items() if repr(values) != repr(right)}
+        check(f"[round_to(x, {name}, {mode!r}) for x in {xs}]", right, reason, wrong)
+
+    def t02_3_at(x, exponent, m, integer):
+        quantum = 2.0 ** (exponent - m)
+        return copysign(abs(integer(x / quantum)) * quantum, x)
+
+    rules: dict[str, Any]
+    for name, (e, m, _, _) in t02_3_dtypes.items():
+        values, emin = t02_3_lists[name], 2 - 2 ** (e - 1)
+        middle_codes = range(2**m, len(values) - 2**m - 2)
+        xs = []
+        for _ in range(4):
+            code = t02_3_random.choice(middle_codes)
+            share = t02_3_random.uniform(0.05, 0.95)
+            xs.append(values[code] + share * (values[code + 1] - values[code]))
+        xs += [-x for x in xs]
+        t02_3_check(xs, name, "nearest_even", nearest)
+        for mode in ("up", "down"):
+            other = {"up": "down", "down": "up"}[mode]
+            rule = {
+                mirrored: lambda x, m=mode, o=other, n=name: t02_3_right(x, n, m if x > 0 else o)
+            }
+            t02_3_check(xs, name, mode, directed, rule)
+        rule = {floors: lambda x, n=name: t02_3_right(x, n, "down")}
+        t02_3_check(xs, name, "toward_zero", cut, rule)
+        # Two ties with an even and two with an odd number below.
+        odd = t02_3_random.choice(middle_codes) // 2 * 2 + 1
+        xs = [(values[c] + values[c + 1]) / 2 for c in (odd, odd + 1)]
+        xs += [-x for x in xs]
+        rules = {
+            half_up: lambda x, n=name: t02_3_right(x, n, "nearest_even", "up"),
+            half_away: lambda x, n=name: t02_3_right(x, n, "nearest_even", "away"),
+        }
+        t02_3_check(xs, name, "nearest_even", ties, rules)
+        # Rounded to float32 first, a number close to a tie becomes the tie.
+        xs = [(values[c] + values[c + 1]) / 2 for c in (odd, odd + 1)]
+        xs = [xs[0] * (1 - 2.0**-40), xs[1] * (1 + 2.0**-40)]
+        rule = {twice: lambda x, n=name: t02_3_right(float(np.float32(x)), n, "nearest_even")}
+        t02_3_check([*xs, -xs[0], -xs[1]], name, "nearest_even", nearest, rule)
+        # Just below a power of two.
+        power = 2.0 ** t02_3_random.randrange(3, 2 ** (e - 1))
+        xs = [float(np.nextafter(power, 0)), 0.75 * power, 0.375]
+        rule = {
+            by_log2: lambda x, m=m, low=emin: t02_3_at(x, max(floor(log2(x)), low), m, trunc),
+        }
+        for mode in ("toward_zero", "down"):
+            t02_3_check(xs, name, mode, binade, rule)
+        # Subnormals, and what rounds to zero.
+        step = values[1]
+        xs = [0.3 * step, -0.3 * step, step / 2, (t02_3_random.randrange(1, 2**m - 1) + 0.7) * step]
+        for mode, integer in t02_3_modes.items():
+            rules = {
+                shrinking: lambda x, m=m, f=integer: t02_3_at(x, floor(log2(abs(x))), m, f),
+                flushed: lambda x: copysign(0.0, x),
+                unsigned: lambda x, n=name, mode=mode: t02_3_right(x, n, mode) + 0.0,
+            }
+            t02_3_check(xs, name, mode, bottom, rules)
+        check(f"round_to(-0.0, {name}, 'nearest_even')", -0.0, bottom, {unsigned: 0.0})
+        # Beyond the largest number, and between it and the tie.
+        largest, beyond = values[-2], values[-1]
+        near = largest + 0.3 * (beyond - largest)
+        tie = (largest + beyond) / 2
+        xs = [near, tie, 1.7 * beyond, -near, -tie, -1.7 * beyond]
+        for mode, integer in t02_3_modes.items():
+            other = {"up": "down", "down": "up"}.get(mode, mode)
+            last = 2 ** (e - 1) - 1
+            rules = {
+                all_infinite: lambda x, n=name, mode=mode, end=beyond: (
+                    copysign(inf, x) if abs(x) > end else t02_3_right(x, n, mode)
+                ),
+                all_largest: lambda x, top=largest: copysign(top, x),
+                unlimited: lambda x, m=m, e=last, f=integer: t02_3_at(x, floor(log2(abs(x))), m, f),
+                mirrored: lambda x, n=name, m=mode, o=other: t02_3_right(x, n, m if x > 0 else o),
+            }
+            t02_3_check(xs, name, mode, top, rules)
+    for _ in range(6):
+        x = t02_3_random.uniform(-1, 1) * 10.0 ** t02_3_random.randrange(-37, 37)
+        check(f"round_to({x!r}, FP32, 'nearest_even')", float(np.float32(x)), nearest)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## Rounded twice
+
+Every rounding above was done once. What if a number passes through FP32 on its way to FP16, as
+the text of a config file or a Python float often does? Beside the right code, what two libraries
+make of a decimal (`*` where it is another):
+"""
+
+# %% tags=["nbval-ignore-output"]
+import torch
+
+for text in ("0.1", "1.00048828218", "1.000488281250000000001", "65519.999", "2.980232239e-8"):
+    right = to_bits(text, "fp16")
+    with np.errstate(over="ignore"):
+        found = int(np.float16(text).view("u2"))
+    found = [found, int(torch.tensor(float(text), dtype=torch.float16).view(torch.int16))]
+    marks = [f"{code:04x}{' ' if code == right else '*'}" for code in found]
+    print(f"{text:24} {right:04x}   numpy {marks[0]}   torch {marks[1]}")
+
+# %% [markdown]
+r"""
+In the versions this was written with (numpy 2.4, torch 2.14), torch went by way of FP32, and
+numpy read the text as FP64 first, so that only the longest one came out wrong. A tie is where it
+goes wrong: 1.00048828218 lies just above the middle between two FP16 numbers, $1 + 2^{-11}$. FP32
+cannot tell it from the middle, and from there the tie goes down, to the even code. The right
+answer was up.
+
+A wider format on the way is harmless only if it has enough bits to spare. For one `+`, `-`, `×`,
+`/` or square root of FP16 numbers, FP32's 24 bits are enough ($24 \ge 2 \cdot 11 + 2$; Figueroa,
+1995), so numpy's FP16 sums in this lesson, which are computed in FP32, are right. For arbitrary
+numbers no width is enough.
+
+### t02_4 · A number that FP32 spoils
+
+For any FP16 code from 0 to 0x7BFF, find a number between that code's value and the next one's
+which goes to a different FP16 number if it is rounded to FP32 first. Return it as text, such as
+`"1.00048828218"`: at most 100 characters, as many digits as you like. `value(code)` tells what an
+FP16 code means; in place of infinity stands 65536, where the next number would be. One ulp of
+FP32 is $2^{13}$ times smaller than the gap, for normal numbers.
+"""
+
+
+# %% tags=["setup"]
+def value(code):
+    """Return the value of an FP16 code; that of infinity counts as 65536."""
+    return 65536.0 if code == 0x7C00 else float(np.uint16(code).view(np.float16))
+
+
+# %% task="t02_4"
+def witness(code):
+    """Return a decimal string that FP16 rounds otherwise if it goes through FP32."""
+    ### BEGIN SOLUTION
+    middle = (value(code) + value(code + 1)) / 2
+    nudge = middle * 2.0**-30  # too little for FP32 to see
+    return repr(middle - nudge if code % 2 else middle + nudge)
+    ### END SOLUTION
+
+
+# %% check="t02_4" points=4
+with task("t02_4"):
+    even = "an even code keeps the tie, so the number must lie just above the middle"
+    odd = "an odd code gives the tie away, so the number must lie just below the middle"
+    at_tie = "in the middle both ways agree: FP32 holds the middle exactly"
+    wrong_side = "on this side of the middle both ways agree: the tie goes there too"
+    visible = "FP32 can still tell that number from the middle"
+    traps = {at_tie: (0, True), wrong_side: (-1, True), visible: (1, False)}
+    # The side of the middle, 1 above and -1 below, and whether FP32 rounds to the middle.
+    call = "x, middle = Fraction(witness(0x3C00)), 1 + Fraction(1, 2**11)"
+    call += "\nreturn (x > middle) - (x < middle), abs(x - middle) <= Fraction(1, 2**24)"
+    check(call, (1, True), even, traps)
+    call = "x, middle = Fraction(witness(0x3C01)), 1 + Fraction(3, 2**11)"
+    call += "\nreturn (x > middle) - (x < middle), abs(x - middle) <= Fraction(1, 2**24)"
+    traps = {at_tie: (0, True), wrong_side: (1, True), visible: (-1, False)}
+    check(call, (-1, True), odd, traps)
+    ### BEGIN HIDDEN TESTS
+    from fractions import Fraction
+    from random import Random
+    from typing import Any
+
+    import numpy as np
+    from ampcourse.courseware.matchers import Between
+
+    t02_4_random = Random(204)
+
+    def t02_4_value(code):
+        return 65536.0 if code == 0x7C00 else float(np.uint16(code).view(np.float16))
+
+    t02_4_codes = [*t02_4_random.sample(range(0x0400, 0x7BFF), 12), 0, 1, 0x3FF, 0x3FE, 0x7BFF]
+    for code in t02_4_codes:
+        middle = (t02_4_value(code) + t02_4_value(code + 1)) / 2
+        above = float(np.nextafter(np.float32(middle), np.float32(np.inf)))
+        below = float(np.nextafter(np.float32(middle), np.float32(-np.inf)))
+        up, down = (above - middle) / 2, (middle - below) / 2
+        side, reach = (-1, down) if code % 2 else (1, up)
+        reason = odd if code % 2 else even
+        call = f"x, middle = Fraction(witness({code:#06x})), Fraction({middle!r})"
+        call += f"\nreturn (x > middle) - (x < middle), abs(x - middle) <= Fraction({reach!r})"
+        traps = {at_tie: (0, True), wrong_side: (-side, True), visible: (side, False)}
+        check(call, (side, True), reason, traps)
+        hair = Fraction(1, 10**200)
+        ends: list[Any] = [
+            Fraction(middle) + side * hair,
+            Fraction(middle) + side * Fraction(reach),
+        ]
+        ends.sort()
+        matcher = Between("a number next to the middle that FP32 takes for the middle", *ends)
+        check(f"Fraction(witness({code:#06x}))", matcher, reason)
+        kind = f"type(witness({code:#06x})) is str and len(witness({code:#06x})) <= 100"
+        check(kind, True, reason)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## A sum that stops
+
+One lost update is little. A sum loses one at every step, as soon as it is large enough:
+"""
+
+# %%
+total = np.float16(0)
+for _ in range(10_000):
+    total += np.float16(1)
+print("ten thousand ones in FP16:", float(total))
+
+# %%
+import ml_dtypes
+
+weight = ml_dtypes.bfloat16(200)
+for _ in range(100):
+    weight += ml_dtypes.bfloat16(1)
+print("200 and a hundred ones in BF16:", weight)
+print("1 + 0.001 in BF16:", ml_dtypes.bfloat16(1) + ml_dtypes.bfloat16(0.001))
+
+# %% [markdown]
+r"""
+In FP16, $2048 + 1$ is a tie, and 2048 is even. BF16 has eight bits of precision, so 256 does not
+grow by 1, and 1 does not even grow by 0.003: it has the range of FP32, and it needs help with its
+sums more than FP16 does (`12_bf16_fp8_fp4`). Now the sum you bet on, with two repairs that you
+will build:
+"""
+
+
+# %%
+from random import Random
+
+
+def to_fp16(x, mode="nearest_even", generator=None):
+    return read_bits(to_bits(x, "fp16", mode, generator=generator), "fp16").fraction
+
+
+# %%
+term, draws, owed = to_fp16("0.0001"), Random(2), 0
+running = {"exact": [0], "nearest": [0], "by chance": [0], "carrying": [0]}
+for _ in range(10_000):
+    exact, stuck, drawn, carried = (curve[-1] + term for curve in running.values())
+    running["exact"].append(exact)
+    running["nearest"].append(to_fp16(stuck))
+    running["by chance"].append(to_fp16(drawn, "stochastic", draws))
+    running["carrying"].append(to_fp16(carried + owed))
+    owed = to_fp16(carried + owed - running["carrying"][-1])
+
+# %% tags=["nbval-ignore-output"]
+last = ", ".join(f"{name} {float(curve[-1]):.4f}" for name, curve in running.items())
+curves = {name: [float(total) for total in curve[::50]] for name, curve in running.items()}
+show(running_sums(curves, range(0, 10_001, 50)), alt=f"Sums of 10,000 terms end at: {last}.")
+print(last)
+
+# %% [markdown]
+r"""
+With nearest, the sum stops at 0.25, where half a gap is 0.00012 and every further term is lost.
+It is not the term that is too small for FP16, it is the sum that has become too large for the
+term.
+
+## Rounding by chance
+
+**Stochastic rounding** goes to the upper or the lower neighbour at random, and the nearer one is
+the more likely: if $x$ lies at three tenths of the gap, it goes up three times out of ten. Each
+single result is worse than the nearest number, but on average nothing is lost. The sum above
+follows the exact one with some noise. `12_bf16_fp8_fp4` uses it for weights kept in BF16 alone.
+
+### t02_5 · Round by chance, right on average
+
+Round $x$ to one of its two neighbours with the help of `u`, a random number given to you, equally
+likely anywhere from 0 up to (not including) 1. Over all `u` the mean must be $x$ itself; a number
+of the format must stay what it is, whatever `u`. Which of the two neighbours gets the small `u`
+is your choice. $x$ is not larger in size than `fmt.largest`. The check calls
+`spread(stochastic_round, x, fmt)`: it tries $u = 0, 1/64, \dots, 63/64$ and returns the smallest
+result, the mean, and the largest result.
+"""
+
+
+# %% tags=["setup"]
+def spread(rounding, x, fmt):
+    """Return the smallest result, the mean and the largest for 64 even values of u."""
+    results = [Fraction(float(rounding(x, fmt, k / 64))) for k in range(64)]
+    return float(min(results)), float(sum(results) / 64), float(max(results))
+
+
+# %% task="t02_5"
+def stochastic_round(x, fmt, u):
+    """Round x up or down, so that the mean over all u in [0, 1) is x."""
+    ### BEGIN SOLUTION
+    if x == 0:
+        return x
+    exponent = max(math.frexp(x)[1] - 1, fmt.emin)
+    quantum = 2.0 ** (exponent - fmt.significand_bits)
+    below = math.floor(x / quantum)
+    share = x / quantum - below  # of the way from the number below to the one above
+    return (below + (u < share)) * quantum
+    ### END SOLUTION
+
+
+# %% check="t02_5" points=4
+with task("t02_5"):
+    mean = "the neighbours of x get the shares of u that make x the mean"
+    negative = "for a negative number too the mean is x"
+    small = "among the subnormals, and next to 0, the mean is x as well"
+    exact = "a number of the format stays what it is, whatever u"
+    ignored = "one and the same result for every u is no chance"
+    coin = "a fair coin is right on average only in the middle of the gap"
+    reversed_ = "the nearer neighbour must be the more likely one"
+    once_more = "one u too many: with u = 0, 1/64, … the test is u < share, not u <= share"
+    shifted = "adding u and then rounding to nearest moves the mean up by half a gap"
+    noisy = "adding noise is not rounding: the result must be a number of the format"
+    to_infinity = "int() cuts towards zero, which draws negative numbers towards +inf"
+    size_share = "the share of |x| counts from zero, but floor counts from below"
+    shrinking = "subnormals have no smaller ulp: emin is a floor for the exponent"
+    at_half = "subtracting a half from u and rounding to nearest moves an odd number at u = 0"
+    call = "spread(stochastic_round, 1 + 20 * 2.0**-16, FP16)"
+    low, high, x = 1.0, 1 + 2**-10, 1 + 20 * 2**-16
+    traps = {
+        ignored: (low, low, low),
+        coin: (low, (low + high) / 2, high),
+        reversed_: (low, low + high - x, high),
+        once_more: (low, x + 2**-16, high),
+        shifted: (low, x + 2**-11, high + 2**-10),
+        noisy: (x, x + 63 * 2**-17, x + 63 * 2**-16),
+    }
+    check(call, (low, x, high), mean, traps)
+    call = "[spread(stochastic_round, x, FP16) for x in (1 + 20 * 2.0**-16, -1 - 20 * 2.0**-16)]"
+    right = (low, x, high)
+    traps = {
+        to_infinity: [right, (-1.0, -1.0, -1.0)],
+        size_share: [right, (-high, -high + 20 * 2**-16, -low)],
+    }
+    check(call, [right, (-high, -x, -low)], negative, traps)
+    call = "spread(stochastic_round, 3 * 2.0**-30, FP16)"
+    traps = {ignored: (0.0, 0.0, 0.0), shrinking: (3 * 2**-30, 3 * 2**-30, 3 * 2**-30)}
+    check(call, (0.0, 3 * 2**-30, 2**-24), small, traps)
+    call = "spread(stochastic_round, 1 + 2.0**-10, FP16)"
+    check(call, (high, high, high), exact, {at_half: (1.0, 1 + 63 * 2**-16, high)})
+    ### BEGIN HIDDEN TESTS
+    from fractions import Fraction
+    from math import floor
+    from random import Random
+
+    import ml_dtypes
+    import numpy as np
+
+    t02_5_random = Random(205)
+    t02_5_dtypes = {
+        "FP16": (5, 10, "u2", np.float16),
+        "BF16": (8, 7, "u2", ml_dtypes.bfloat16),
+        "E5M2": (5, 2, "u1", ml_dtypes.float8_e5m2),
+        "Format(3, 4)": (3, 4, "u1", ml_dtypes.float8_e3m4),
+    }
+    # Each wrong rule, by its hint: what becomes of a count with the share of a gap, and a u.
+    t02_5_rules = {
+        ignored: lambda count, u: round(count),
+        coin: lambda count, u: floor(count) + (u < 0.5),
+        reversed_: lambda count, u: floor(count) + (u >= count % 1),
+        once_more: lambda count, u: floor(count) + (u <= count % 1),
+        shifted: lambda count, u: round(count + u),
+        noisy: lambda count, u: count + u,
+        to_infinity: lambda count, u: int(count + u),
+        size_share: lambda count, u: floor(count) + (u < abs(count) % 1),
+        at_half: lambda count, u: round(count + u - Fraction(1, 2)),
+    }
+
+    def t02_5_spread(rule, x, quantum):
+        """Spread a number by a rule for counts of a quantum, exactly."""
+        results = [rule(x / quantum, Fraction(k, 64)) * quantum for k in range(64)]
+        return float(min(results)), float(sum(results) / 64), float(max(results))
+
+    def t02_5_number(name, code):
+        dtype = t02_5_dtypes[name][2:]
+        return Fraction(float(np.array([code], dtype[0]).view(dtype[1])[0]))
+
+    def t02_5_check(name, code, k, reason, signs=(1,)):
+        """Check the number k/64 of the way from a code to the next, or it and its negative."""
+        m = t02_5_dtypes[name][1]
+        below, above = t02_5_number(name, code), t02_5_number(name, code + 1)
+        size, quantum = below + (above - below) * Fraction(k, 64), above - below
+        ends = (below, above) if k else (size, size)
+        xs = [sign * size for sign in signs]
+        right = [tuple(map(float, sorted((s * ends[0], s * size, s * ends[1])))) for s in signs]
+        wrong = {
+            hint: [t02_5_spread(rule, x, quantum) for x in xs] for hint, rule in t02_5_rules.items()
+        }
+        if size and not code >> m:
+            fine = Fraction(2) ** (int(np.frexp(float(size))[1]) - 1 - m)
+            wrong[shrinking] = [t02_5_spread(right_rule, x, fine) for x in xs]
+        found = list(wrong.values())
+        # A result that several rules share names no cause.
+        wrong = {h: w for h, w in wrong.items() if w != right and found.count(w) == 1}
+        call = f"[spread(stochastic_round, x, {name}) for x in {[float(x) for x in xs]}]"
+        check(call, right, reason, wrong)
+        return float(size)
+
+    def right_rule(count, u):
+        return floor(count) + (u < count % 1)
+
+    for name, (e, m, _, _) in t02_5_dtypes.items():
+        one = (2 ** (e - 1) - 1) << m
+        for _ in range(4):
+            code = one + t02_5_random.randrange(-(2**m), 2 ** (m + 1) - 1)
+            k = t02_5_random.choice([k for k in range(3, 62) if k != 32])
+            x = t02_5_check(name, code, k, mean)
+            # The same with 1,024 values of u, by the call itself.
+            call = f"values = [Fraction(float(stochastic_round({x!r}, {name}, k / 1024)))"
+            call += " for k in range(1024)]\nreturn len(set(values)), sum(values) / 1024"
+            check(call, (2, Fraction(x)), mean)
+            t02_5_check(name, code, k, negative, (1, -1))
+        for code in (0, t02_5_random.randrange(1, 2**m - 1)):
+            t02_5_check(name, code, t02_5_random.randrange(3, 30), small, (1, -1))
+        for code in (1, one, one + 1, one + 2 ** (m - 1) + 1):
+            t02_5_check(name, code, 0, exact, (1, -1))
+        check(f"spread(stochastic_round, 0.0, {name})", (0.0, 0.0, 0.0), exact)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## Carrying what was lost
+
+The other repair needs no chance. First, what addition is not:
+"""
+
+# %%
+kinds = {"fp64": float, "fp32": np.float32, "fp16": np.float16, "bf16": ml_dtypes.bfloat16}
+equal = [name for name, kind in kinds.items() if kind(0.1) + kind(0.2) == kind(0.3)]
+print("0.1 + 0.2 == 0.3 in", equal)
+a, b, c = np.float16(2048), np.float16(1), np.float16(1)
+print("(a + b) + c =", float((a + b) + c), "but a + (b + c) =", float(a + (b + c)))
+
+# %% [markdown]
+r"""
+Three roundings lie behind `0.1 + 0.2 == 0.3`, and whether they cancel is luck: that two formats
+say yes makes them no better. And the sum of three numbers depends on the order: floating-point
+**addition is not associative**. That is why a GPU that adds in another order gives other last
+bits, and why algebra must not simplify the following.
+
+How much did an addition lose? Ask the result: `new - total` is what has arrived of what was sent.
+"""
+
+# %%
+total, sent = np.float16(2048), np.float16(5)
+new = total + sent
+print("new:", float(new), "  sent:", sent, "  arrived:", new - total)
+
+# %% [markdown]
+r"""
+Five were sent, four have arrived, so one is owed, and FP16 arithmetic found it out all by itself:
+only the first sum was rounded. Where the total is the larger of the two, the error of an addition
+is itself a number of the format, and comparing what was sent with what arrived finds it
+exactly (Dekker, 1971). Kahan's sum (1965) sends what is owed along with the next number.
+
+### t02_6 · One step of Kahan summation
+
+`total` is the sum so far and `owed` what must still be added to it; `x` is the next number. All
+three are numpy scalars of one type, and so must be every intermediate result: leave numpy to
+round each operation. Return the new total and what is owed now. `run(kahan_step, numbers)` starts
+with two zeros and returns the pair at the end.
+"""
+
+
+# %% tags=["setup"]
+def run(step, numbers):
+    """Add the numbers of an array by steps; return the total and what is owed, as floats."""
+    total = owed = numbers.dtype.type(0)
+    for x in numbers:
+        total, owed = step(total, owed, x)
+    return float(total), float(owed)
+
+
+# %% task="t02_6"
+def kahan_step(total, owed, x):
+    """Return the new total and what is owed after adding x."""
+    ### BEGIN SOLUTION
+    sent = x + owed
+    new = total + sent
+    return new, sent - (new - total)
+    ### END SOLUTION
+
+
+# %% check="t02_6" points=4
+with task("t02_6"):
+    step = "the new total holds what arrived, the rest of what was sent is owed"
+    sums = "over a long sum nothing but the last debt is missing"
+    gone = "simplified away: addition is not associative, so (total + sent) - new is always 0"
+    wrong_sign = "the debt has the wrong sign: owed is what was sent minus what arrived"
+    unpaid = "the old debt is not paid: send x + owed"
+    forgotten = "the old debt is part of what was sent, so it can be owed again"
+    wide = "computed in a wider format: leave each operation in the type of x"
+    swapped = "the new total comes first, what is owed second"
+    regrouped = "regrouped: (sent - new) + total rounds where sent - (new - total) does not"
+    pair = "[[float(v) for v in kahan_step(*map(np.float16, three))]"
+    call = f"{pair} for three in ((2048, 1, 6), (2048, 0, 5))]"
+    traps = {
+        gone: [[2056.0, 0.0], [2052.0, 0.0]],
+        wrong_sign: [[2056.0, 1.0], [2052.0, -1.0]],
+        unpaid: [[2054.0, 0.0], [2052.0, 1.0]],
+        forgotten: [[2056.0, -2.0], [2052.0, 1.0]],
+        wide: [[2055.0, 0.0], [2053.0, 0.0]],
+        regrouped: [[2056.0, 0.0], [2052.0, 1.0]],
+        swapped: [[-1.0, 2056.0], [1.0, 2052.0]],
+    }
+    check(call, [[2056.0, -1.0], [2052.0, 1.0]], step, traps)
+    call = "run(kahan_step, np.ones(3001, np.float16))"
+    check(call, (3000.0, 1.0), sums, {gone: (2048.0, 0.0)})
+    ### BEGIN HIDDEN TESTS
+    from random import Random
+
+    import numpy as np
+
+    t02_6_random = Random(206)
+    # Each rule works on doubles and rounds by itself: r rounds to the type, e to nothing.
+    t02_6_rules = {
+        "right": lambda t, o, x, r: (r(t + r(x + o)), r(r(x + o) - r(r(t + r(x + o)) - t))),
+        gone: lambda t, o, x, r: (r(t + r(x + o)), 0.0),
+        wrong_sign: lambda t, o, x, r: (r(t + r(x + o)), r(r(r(t + r(x + o)) - t) - r(x + o))),
+        unpaid: lambda t, o, x, r: (r(t + x), r(x - r(r(t + x) - t))),
+        forgotten: lambda t, o, x, r: (r(t + r(x + o)), r(x - r(r(t + r(x + o)) - t))),
+        wide: lambda t, o, x, r: (t + x + o, 0.0),
+        regrouped: lambda t, o, x, r: (r(t + r(x + o)), r(r(r(x + o) - r(t + r(x + o))) + t)),
+        swapped: lambda t, o, x, r: (r(r(x + o) - r(r(t + r(x + o)) - t)), r(t + r(x + o))),
+    }
+
+    def t02_6_rounding(dtype):
+        """Round doubles as struct and numpy's casts do, without arithmetic in the type."""
+        return lambda number: float(np.float64(number).astype(dtype))
+
+    def t02_6_add_up(rule, numbers, r):
+        total = owed = 0.0
+        for x in numbers:
+            total, owed = rule(total, owed, x, r)
+        return total, owed
+
+    def t02_6_own(results, right):
+        """Keep the results that one rule alone leads to: the others name no cause."""
+        found = [*results.values(), right]
+        return {hint: result for hint, result in results.items() if found.count(result) == 1}
+
+    for dtype, top in (("float16", 2048), ("float32", 2**24)):
+        r = t02_6_rounding(dtype)
+        triples = []
+        for _ in range(12):
+            owed = t02_6_random.choice((-1, 1)) * t02_6_random.randrange(1, 64) / 64
+            x = t02_6_random.randrange(100, 900) / 64
+            triples.append((top + 2 * t02_6_random.randrange(300), owed, x))
+        results = {
+            hint: [list(rule(*three, r)) for three in triples] for hint, rule in t02_6_rules.items()
+        }
+        right = results.pop("right")
+        call = f"[[float(v) for v in kahan_step(*map(np.{dtype}, three))] for three in {triples}]"
+        check(call, right, step, t02_6_own(results, right))
+        # From the largest number down, so that the total is never the smaller one.
+        for size in (40, 400):
+            numbers = sorted((r(t02_6_random.uniform(0.01, 9)) for _ in range(size)), reverse=True)
+            results = {hint: t02_6_add_up(rule, numbers, r) for hint, rule in t02_6_rules.items()}
+            right = results.pop("right")
+            call = f"run(kahan_step, np.array({numbers}, np.{dtype}))"
+            check(call, right, sums, t02_6_own(results, right))
+        count = t02_6_random.randrange(top + 500, top + 1000) if top < 5000 else 5000
+        numbers = [1.0] * count if top < 5000 else [float(top)] + [1.0] * count
+        text = f"[1] * {count}" if top < 5000 else f"[{top}] + [1] * {count}"
+        total, owed = t02_6_add_up(t02_6_rules["right"], numbers, r)
+        traps = {gone: t02_6_add_up(t02_6_rules[gone], numbers, r)}
+        check(f"run(kahan_step, np.array({text}, np.{dtype}))", (total, owed), sums, traps)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## What people get wrong
+
+First what came of your predictions, and the facts for the list below:
+"""
+
+# %%
+in_fp16 = float(to_fp16(2**-25)), float(to_fp16(2**-25 * (1 + 2**-20)))
+print(f"ten thousand times 0.0001: you said {my_sum}, it is {float(running['nearest'][-1])}")
+print(f"largest d with 1 - d == 1: you said {my_lost}, it is 2**-12:", np.float16(1 - 2**-12))
+print(f"0.1 + 0.2 == 0.3:          you said {my_equal}, it is in {equal}")
+print(
+    f"the same sum by chance:    you said {my_repair}, it came near {float(running['exact'][-1])}"
+)
+print("65519 becomes", float(to_fp16(65519)), "and 65520 the code", hex(to_bits(65520, "fp16")))
+print("2^-25 becomes", in_fp16[0], "and what is just above it", in_fp16[1])
+
+# %% [markdown]
+r"""
+- **"65505 overflows in FP16."** Infinity starts at 65520: below that, 65504 is nearer than 65536,
+  and the tie leaves 65504, which is odd (t02_2).
+- **"What is below $2^{-24}$ becomes 0."** Only up to $2^{-25}$, and **"$2^{-25}$ becomes
+  $2^{-24}$"** is wrong too: the tie goes to 0 (t02_2).
+- **"An update is lost if the weight is 2048 times as large."** Between 2048 and 4096 times; at a
+  power of two it depends on the sign (t02_2).
+- **"The ulp of $x$ is `eps * x`."** That grows inside the binade, where the ulp does not (t02_1).
+- **"`log2` finds the binade."** It is rounded, so that the double below 2048 counts as 2048;
+  `frexp` is exact (t02_1, t02_3).
+- **"Add a half and cut: ties to even."** That sends all ties up. Ties to even is there so that
+  ties do not push a sum one way (t02_3).
+- **"Toward zero is floor."** Not for negative numbers (t02_3).
+- **"Going through FP32 is harmless."** It moves whatever FP32 takes for the middle (t02_4).
+- **"A random rounding error makes the sum worse."** Each step, yes; but errors with mean zero
+  nearly cancel, those of a sum that stands still add up (t02_5).
+- **"$a + (b + c) = (a + b) + c$."** Not in any format. Simplify Kahan's step by that rule, as a
+  compiler may with fast-math flags, and it becomes an ordinary sum (t02_6).
+
+## Say it aloud
+
+A format is a grid whose gap doubles at each power of two. Rounding takes the exact result to a
+neighbour on that grid, so an update of less than half a gap does nothing, and a long sum stops
+where half its gap has grown to the size of the terms. Stochastic rounding repairs this on
+average, carrying the lost part along repairs it exactly, and a wider accumulator puts it off.
+
+## Where next
+
+`03_tensor_cores` looks at hardware that adds thousands of products and cuts bits on the way. What
+rounding does to gradients is the question of `04_gradient_range`, and `05_loss_scaling` keeps the
+small updates alive with master weights.
+"""

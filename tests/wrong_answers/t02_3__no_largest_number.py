@@ -1,0 +1,9 @@
+# message: the format ends at its largest number
+def round_to(x, fmt, mode):
+    if x == 0:
+        return x
+    exponent = max(math.frexp(x)[1] - 1, fmt.emin)
+    quantum = 2.0 ** (exponent - fmt.significand_bits)
+    integer = {"nearest_even": round, "toward_zero": math.trunc, "up": math.ceil, "down": math.floor}
+    size = abs(integer[mode](x / quantum)) * quantum
+    return math.copysign(size, x)

@@ -1,0 +1,8 @@
+# message: one and the same result for every u is no chance
+def stochastic_round(x, fmt, u):
+    if x == 0:
+        return x
+    exponent = max(math.frexp(x)[1] - 1, fmt.emin)
+    quantum = 2.0 ** (exponent - fmt.significand_bits)
+    count = x / quantum
+    return round(count) * quantum

@@ -1,0 +1,8 @@
+# message: which draws negative numbers towards +inf
+def stochastic_round(x, fmt, u):
+    if x == 0:
+        return x
+    exponent = max(math.frexp(x)[1] - 1, fmt.emin)
+    quantum = 2.0 ** (exponent - fmt.significand_bits)
+    count = x / quantum
+    return int(count + u) * quantum

@@ -1,0 +1,5 @@
+# message: regrouped: (sent - new) + total
+def kahan_step(total, owed, x):
+    sent = x + owed
+    new = total + sent
+    return new, (sent - new) + total

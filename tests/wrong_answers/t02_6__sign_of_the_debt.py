@@ -1,0 +1,5 @@
+# message: the debt has the wrong sign
+def kahan_step(total, owed, x):
+    sent = x + owed
+    new = total + sent
+    return new, (new - total) - sent
