@@ -198,4 +198,4 @@ def _steps(steps: int) -> str:
 
 
 def _grouped(count: int) -> str:
-    return f"{count:,}".replace(",", "\N{THIN SPACE}") if count >= 10_000 else str(count)
+    return f"{count:,}".replace(",", "\N{NARROW NO-BREAK SPACE}") if count >= 10_000 else str(count)

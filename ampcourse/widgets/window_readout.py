@@ -101,7 +101,8 @@ def _bar(state: WindowState, column: int, held: list[Bar], top: int) -> dict[str
     height = _height(state, kept + flushed, top)
     low, _ = state.recording.axis
     nearest = held[-1] if column == low else held[0]
-    power = str(column) if nearest.exponent == column else words.beyond(column)
+    alone = len(held) == 1 and nearest.exponent == column
+    power = str(column) if alone else words.beyond(column)
     share = kept / (kept + flushed) if kept + flushed else 0.0
     total = state.histogram.total
     return {

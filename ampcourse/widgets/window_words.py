@@ -58,8 +58,10 @@ AXIS = "exponent of the scaled value"
 
 
 def count(number: int) -> str:
-    """Write a count with thin spaces between its thousands."""
-    return f"{number:,}".replace(",", "\N{THIN SPACE}") if number >= 10_000 else str(number)
+    """Write a count with spaces between its thousands."""
+    return (
+        f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}") if number >= 10_000 else str(number)
+    )
 
 
 def percent(part: int, whole: int) -> str:
