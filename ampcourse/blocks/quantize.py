@@ -15,14 +15,13 @@ from ampcourse.blocks.rule import BlockRule, block_rule
 from ampcourse.blocks.schemes import BlockScheme, get_scheme
 from ampcourse.formats import E8M0, FloatFormat
 from ampcourse.quantize import decode_array, encode_array
-from ampcourse.quantize.arrays import input_format
-from ampcourse.quantize.codes import code_width
 
 if TYPE_CHECKING:
     from ampcourse.blocks.layout import Array
 
 _BIAS, _SIGNIFICAND_BITS = 1023, 52  # of float64, in which amax is looked at
 _HIDDEN_BIT = 1 << _SIGNIFICAND_BITS
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
 def quantize_blocks(
@@ -133,8 +132,16 @@ def carry_from(element: FloatFormat, rule: str) -> int:
 
 def _doubles(x: Any) -> Any:
     """Return x as float64, which holds every supported type exactly."""
-    input_format(x)
-    return x.astype(np.float64) if library(x) is np else x.detach().double()
+    if isinstance(x, np.ndarray | np.generic):
+        if x.dtype.name in _FLOATS:
+            return x.astype(np.float64)
+    elif hasattr(x, "is_floating_point") and str(x.dtype).removeprefix("torch.") in _FLOATS:
+        return x.detach().double()
+    what = f"{type(x).__name__} of {x.dtype}" if hasattr(x, "dtype") else type(x).__name__
+    raise TypeError(
+        f"quantize_blocks takes numpy arrays and torch tensors of {', '.join(_FLOATS)}, not "
+        f"{what}; convert it first, for example with x.astype('float32') or x.float()"
+    )
 
 
 def _lost(finite: Any, rule: BlockRule) -> Any:
@@ -232,8 +239,9 @@ def _record(
 
 
 def _unsigned(codes: Any, fmt: FloatFormat) -> Any:
-    """Return codes in the dtype that encode_array gives for a format."""
-    dtype = getattr(library(codes), f"uint{code_width(fmt)}")
+    """Return codes in the smallest unsigned dtype that holds them, as encode_array does."""
+    width = next(width for width in (8, 16, 32, 64) if width >= fmt.bits)
+    dtype = getattr(library(codes), f"uint{width}")
     return codes.astype(dtype) if library(codes) is np else codes.to(dtype)
 
 

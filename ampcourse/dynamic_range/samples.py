@@ -44,8 +44,6 @@ class Samples:
         """Keep a sample of a tensor, to be multiplied by ``factor`` before it is counted."""
         values = flat(tensor)
         sample = _spread(values, self._most, self._step)
-        if sample.data_ptr() == tensor.data_ptr():
-            sample = sample.clone()  # the tensor may be changed in place before it is counted
         self._waiting.append(((self._step, kind, name), sample, factor, len(values)))
         if len(self._waiting) >= _WAITING:
             self._count()
@@ -97,13 +95,14 @@ def _spread(values: torch.Tensor, most: int | None, step: int) -> torch.Tensor:
 
     A run is what memory delivers at once; single elements would cost as much each. The
     distance has no common divisor with the number of elements, hence none with any side of
-    the tensor, so that no channel and no column is passed over.
+    the tensor, so that no channel and no column is passed over. A copy, since the tensor may
+    be changed in place before it is counted.
     """
     if most is None or len(values) <= most:
-        return values
+        return values.clone()
     run = min(_RUN, most)
     distance = -(-len(values) // (most // run))
     while gcd(distance, len(values)) > 1:
         distance += 1
     start = step * run % distance
-    return values[min(start, len(values) - run) :].unfold(0, run, distance).reshape(-1)
+    return values[min(start, len(values) - run) :].unfold(0, run, distance).reshape(-1).clone()

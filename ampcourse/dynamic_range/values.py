@@ -41,7 +41,12 @@ def chunks(values: Any) -> Iterator[np.ndarray]:
         if is_tensor(part):
             yield part.cpu().double().numpy()
         else:
-            yield part.astype(np.float64)
+            yield _widened(part)
+
+
+def _widened(part: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore"):  # a signalling NaN is one more NaN here
+        return part.astype(np.float64)
 
 
 def _flat_array(x: Any) -> np.ndarray:

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("torch")
+
+import torch
+
 from ampcourse.blocks import SCHEMES, BlockScheme, quantize_block, quantize_blocks
 from ampcourse.blocks.reference import tensor_scale_of
 from ampcourse.blocks.rule import FLOAT_RULES, POWER_RULES
 from ampcourse.encode import encode
 from ampcourse.formats import E2M1, E4M3, E8M0, FP16
 from ampcourse.quantize import decode_array
-
-torch = pytest.importorskip("torch")
 
 MX = [name for name in SCHEMES if name.startswith("mx")]
 MODES = ("nearest_even", "nearest_away", "toward_zero", "up", "down", "to_odd")
