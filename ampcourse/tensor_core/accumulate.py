@@ -27,7 +27,7 @@ def gemm_exact(
 
     Elements are finite numbers of any kind. The result is float32, or float64 for fmt="fp64",
     which is what `ulp_error` wants as the truth. Whole numbers of any size do the work, so it
-    is slow: about a million products per second.
+    is slow: about two million products per second.
 
     Raises ValueError for infinities, NaN and shapes that do not fit.
 
