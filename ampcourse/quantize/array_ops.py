@@ -1,8 +1,8 @@
-"""The few array operations of the kernel, in numpy and in torch.
+"""The few array operations that the kernel needs, for numpy and for torch.
 
-The kernel itself is written once. What both libraries spell alike (``&``, ``|``, ``+``, ``*``,
-``>>``, comparisons, indexing) it uses directly; the rest is here. Integers are int32 beside
-float32 and int64 beside float64.
+The kernel is written once. What both libraries spell alike (``&``, ``+``, ``>>``, ``max``,
+``any``) it uses directly; the rest is here. Integers are int32 beside float32 and int64 beside
+float64, so a ``width`` of 32 or 64 names both.
 """
 
 from __future__ import annotations
@@ -16,21 +16,27 @@ import numpy as np
 #: A numpy array or a torch tensor; within one call all are of the same kind.
 Array = Any
 
+_INTS = {32: np.int32, 64: np.int64}
+_FLOATS = {32: np.float32, 64: np.float64}
+
 
 class ArrayOps(Protocol):
-    """What the kernel asks of an array library; ``width`` is 32 or 64."""
+    """What is asked of an array library."""
 
     def as_ints(self, array: Array, width: int) -> Array:
-        """Convert whole numbers to integers."""
+        """Convert whole numbers to integers of this width; not necessarily a copy."""
 
     def as_floats(self, array: Array, width: int) -> Array:
-        """Convert integers that a float of this width holds."""
+        """Convert numbers that a float of this width holds; not necessarily a copy."""
 
     def float_bits(self, array: Array, width: int) -> Array:
         """Look at floats as signed integers, without copying."""
 
     def floats_of(self, bits: Array, width: int) -> Array:
         """Look at signed integers as floats, without copying."""
+
+    def nearest_even(self, array: Array) -> Array:
+        """Round to whole numbers, ties to even."""
 
     def floor(self, array: Array) -> Array:
         """Round down to whole numbers."""
@@ -44,15 +50,12 @@ class ArrayOps(Protocol):
     def at_most(self, array: Array, limit: int) -> Array:
         """Take the smaller of each element and a limit."""
 
-    def choose(self, condition: Array, yes: int | Array, no: Array) -> Array:
-        """Take ``yes`` where the condition holds and ``no`` elsewhere."""
-
 
 class NumpyOps:
-    """The operations in numpy."""
+    """The operations for numpy arrays."""
 
     def as_ints(self, array: Array, width: int) -> Array:
-        return array.astype(_INTS[width])
+        return array.astype(_INTS[width], copy=False)
 
     def as_floats(self, array: Array, width: int) -> Array:
         return array.astype(_FLOATS[width], copy=False)
@@ -62,6 +65,9 @@ class NumpyOps:
 
     def floats_of(self, bits: Array, width: int) -> Array:
         return bits.view(_FLOATS[width])
+
+    def nearest_even(self, array: Array) -> Array:
+        return np.rint(array)
 
     def floor(self, array: Array) -> Array:
         return np.floor(array)
@@ -75,43 +81,36 @@ class NumpyOps:
     def at_most(self, array: Array, limit: int) -> Array:
         return np.minimum(array, limit)
 
-    def choose(self, condition: Array, yes: int | Array, no: Array) -> Array:
-        return np.where(condition, np.asarray(yes, no.dtype), no)
-
 
 class TorchOps:
-    """The operations in torch, on whatever device the tensors are."""
-
-    def __init__(self) -> None:
-        import torch
-
-        self.ints = {32: torch.int32, 64: torch.int64}
-        self.floats = {32: torch.float32, 64: torch.float64}
-        self.floor = torch.floor
-        self.ceil = torch.ceil
-        self.choose = torch.where
+    """The operations in torch itself, for tensors on any device."""
 
     def as_ints(self, array: Array, width: int) -> Array:
-        return array.to(self.ints[width])
+        return array.to(_torch_dtype("int", width))
 
     def as_floats(self, array: Array, width: int) -> Array:
-        return array.to(self.floats[width])
+        return array.to(_torch_dtype("float", width))
 
     def float_bits(self, array: Array, width: int) -> Array:
-        return array.view(self.ints[width])
+        return array.view(_torch_dtype("int", width))
 
     def floats_of(self, bits: Array, width: int) -> Array:
-        return bits.view(self.floats[width])
+        return bits.view(_torch_dtype("float", width))
+
+    def nearest_even(self, array: Array) -> Array:
+        return array.round()
+
+    def floor(self, array: Array) -> Array:
+        return array.floor()
+
+    def ceil(self, array: Array) -> Array:
+        return array.ceil()
 
     def at_least(self, array: Array, limit: int) -> Array:
         return array.clamp(min=limit)
 
     def at_most(self, array: Array, limit: int) -> Array:
         return array.clamp(max=limit)
-
-
-_INTS = {32: np.int32, 64: np.int64}
-_FLOATS = {32: np.float32, 64: np.float64}
 
 
 def is_tensor(x: object) -> bool:
@@ -122,12 +121,12 @@ def is_tensor(x: object) -> bool:
 
 def ops_for(array: Array) -> ArrayOps:
     """Return the operations for an array's kind."""
-    return _torch_ops() if is_tensor(array) else _NUMPY_OPS
+    return _TORCH if is_tensor(array) else _NUMPY
 
 
 @cache
-def _torch_ops() -> TorchOps:
-    return TorchOps()
+def _torch_dtype(kind: str, width: int) -> Any:
+    return getattr(sys.modules["torch"], f"{kind}{width}")
 
 
-_NUMPY_OPS = NumpyOps()
+_NUMPY, _TORCH = NumpyOps(), TorchOps()

@@ -13,14 +13,16 @@ from ampcourse.formats import FP32, FP64, FloatFormat, get_format
 from ampcourse.quantize.array_ops import Array, is_tensor
 from ampcourse.quantize.arrays import (
     FLOAT_DTYPES,
-    decode_into,
+    cast,
+    check_array,
     dtype_name,
     flat_view,
     holds,
     input_format,
-    round_into,
+    shaped_like,
 )
-from ampcourse.quantize.rule import Rule, make_rule
+from ampcourse.quantize.pieces import decode_flat, round_array
+from ampcourse.quantize.rule import make_rule
 
 #: Codes up to this width are looked up; a table of all values of a wider format is too long.
 _TABLE_BITS = 16
@@ -49,20 +51,7 @@ def encode_array(
     """
     source = FP64 if input_format(x) is FP64 else FP32
     rule = make_rule(fmt, source, mode, overflow, subnormals, random_bits, generator is not None)
-    flat = flat_view(x)
-    name = f"uint{code_width(rule.fmt)}"
-    if is_tensor(x):
-        out = flat.new_empty(flat.shape, dtype=getattr(sys.modules["torch"], name))
-    else:
-        out = np.empty(flat.shape, name)
-    round_into(out, flat, rule, "codes", generator)
-    out = out.reshape(x.shape)
-    return out[()] if isinstance(x, np.generic) else out
-
-
-def code_width(fmt: FloatFormat) -> int:
-    """Return the width of the smallest unsigned integer dtype that holds the codes."""
-    return next(width for width in (8, 16, 32, 64) if width >= fmt.bits)
+    return round_array(x, rule, "codes", generator)
 
 
 def decode_array(codes: Array, fmt: str | FloatFormat, dtype: Any = None) -> Array:
@@ -82,23 +71,14 @@ def decode_array(codes: Array, fmt: str | FloatFormat, dtype: Any = None) -> Arr
     fmt = get_format(fmt)
     name = _value_dtype(dtype, fmt)
     _check_codes(codes, fmt)
-    flat = codes.reshape(-1)
-    if not is_tensor(codes):
-        values = _decode(flat, fmt).astype(_numpy_dtype(name), copy=False).reshape(codes.shape)
-        return values[()] if isinstance(codes, np.generic) else values
-    torch = sys.modules["torch"]
-    if flat.device.type == "cpu":
-        values = torch.from_numpy(_decode(flat.numpy(), fmt))
-    else:
-        wide = f"float{_decoding_rule(fmt).work.bits}"
-        values = flat.new_empty(flat.shape, dtype=getattr(torch, wide))
-        decode_into(values, flat, _decoding_rule(fmt))
-    return values.to(getattr(torch, name)).reshape(codes.shape)
+    values = shaped_like(codes, _decode(flat_view(codes), fmt))
+    library_dtype = getattr(sys.modules["torch"], name) if is_tensor(codes) else _numpy_dtype(name)
+    return cast(values, library_dtype)
 
 
 def _decode(codes: Array, fmt: FloatFormat) -> Array:
-    """Decode numpy codes: through a table of all values where the format is narrow."""
-    if fmt.bits <= _TABLE_BITS:
+    """Decode flat codes: numpy's through a table of all values where the format is narrow."""
+    if fmt.bits <= _TABLE_BITS and not is_tensor(codes):
         return np.take(_table(fmt), codes)
     return _calculate(codes, fmt)
 
@@ -109,30 +89,17 @@ def _table(fmt: FloatFormat) -> Array:
 
 
 def _calculate(codes: Array, fmt: FloatFormat) -> Array:
-    rule = _decoding_rule(fmt)
-    values = np.empty(codes.shape, f"float{rule.work.bits}")
-    decode_into(values, codes, rule)
-    return values
-
-
-def _decoding_rule(fmt: FloatFormat) -> Rule:
-    return make_rule(fmt, FP32, "toward_zero", None, True, None, False)
+    return decode_flat(codes, make_rule(fmt, FP32, "toward_zero", None, True, None, False))
 
 
 def _check_codes(codes: Array, fmt: FloatFormat) -> None:
     """Raise TypeError for what is no array of integers, ValueError for a code out of range."""
-    if not is_tensor(codes) and not isinstance(codes, (np.ndarray, np.generic)):
-        raise TypeError(
-            f"cannot decode a {type(codes).__name__}; codes are a numpy array or torch tensor of "
-            "integers (ampcourse.decode.decode takes single codes)"
-        )
+    check_array(codes, "cannot decode", "ampcourse.decode.decode takes single codes")
     width = _INTEGERS.get(dtype_name(codes))
     if width is None:
         raise TypeError(f"codes are integers, not {dtype_name(codes)}; encode_array makes codes")
     signed = not dtype_name(codes).startswith("u")
-    if codes.size == 0 if not is_tensor(codes) else codes.numel() == 0:
-        return
-    if width <= fmt.bits and not signed:
+    if 0 in codes.shape or (width <= fmt.bits and not signed):
         return
     wide = codes.long() if is_tensor(codes) else codes
     for code in (int(wide.min()), int(wide.max())):

@@ -15,8 +15,8 @@ from ampcourse.rounding import check_mode, check_randomness
 Target = Literal["codes", "values"]
 
 #: What rounding does not settle: a finite number too large, an infinity, a NaN, and a number
-#: that a format without sign or zero lacks.
-Case = Literal["overflow", "infinity", "nan", "invalid"]
+#: that a format without sign or zero lacks. "largest" is the limit for all of them.
+Case = Literal["overflow", "infinity", "nan", "invalid", "largest"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,11 @@ class Rule:
         return _shares_exponents(self.fmt, self.work)
 
     @cached_property
+    def whole_steps(self) -> bool:
+        """Whether the processor's own rounding to whole numbers, nearest even, is all it takes."""
+        return self.mode == "nearest_even" and not self.shares_exponents
+
+    @cached_property
     def guard_bits(self) -> int:
         """How many bits below its last one the kernel keeps of a number before it rounds.
 
@@ -52,12 +57,14 @@ class Rule:
         dropped = self.work.significand_bits - self.fmt.significand_bits
         if self.shares_exponents:
             return dropped
+        if self.whole_steps:
+            return 0
         return self.random_bits or max(dropped, 1) + 1
 
     @cached_property
     def scale_bits(self) -> int:
         """The power of two between the kernel's quotient and a number of whole quanta."""
-        return self.guard_bits if self.random_bits else self.guard_bits - 1
+        return self.guard_bits if self.random_bits else max(self.guard_bits - 1, 0)
 
     @cached_property
     def lowest_exponent(self) -> int:
@@ -71,24 +78,31 @@ class Rule:
 
     def largest(self, target: Target) -> int:
         """The format's largest number."""
-        return self._pattern_of(self.fmt.largest_code, target)
+        return self._remember(("largest", 0, target))
 
     def outcome(self, case: Case, sign: int, target: Target) -> int:
         """Return the magnitude for a case that rounding does not settle.
 
-        Raises ValueError where the format has none. Kept once found: a large array asks again
-        for each of its pieces.
+        Raises ValueError where the format has none.
         """
-        key = case, sign, target
-        if key not in self._outcomes:
-            self._outcomes[key] = self._pattern_of(self._outcome_code(case, sign), target)
-        return self._outcomes[key]
+        return self._remember((case, sign, target))
+
+    def _remember(self, key: tuple[Case, int, Target]) -> int:
+        """Work a magnitude out once: a large array asks again for each of its pieces."""
+        if key not in self._known:
+            case, sign, target = key
+            code = self._code(case, sign)
+            in_codes = target == "codes"
+            self._known[key] = code if in_codes else encode(decode(code, self.fmt).value, self.work)
+        return self._known[key]
 
     @cached_property
-    def _outcomes(self) -> dict[tuple[Case, int, Target], int]:
+    def _known(self) -> dict[tuple[Case, int, Target], int]:
         return {}
 
-    def _outcome_code(self, case: Case, sign: int) -> int:
+    def _code(self, case: Case, sign: int) -> int:
+        if case == "largest":
+            return self.fmt.largest_code
         if case == "overflow":
             return overflow_code(self.fmt, self.overflow, goes_outward(self.mode, sign))
         if case == "infinity":
@@ -96,9 +110,6 @@ class Rule:
         if case == "invalid" and self.overflow == "saturate":
             return 0
         return encode("nan", self.fmt)
-
-    def _pattern_of(self, code: int, target: Target) -> int:
-        return code if target == "codes" else encode(decode(code, self.fmt).value, self.work)
 
 
 @lru_cache(maxsize=512)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ampcourse.encode import Overflow
 from ampcourse.formats import FP32, FP64, FloatFormat
-from ampcourse.quantize.array_ops import Array, is_tensor
-from ampcourse.quantize.arrays import flat_view, input_format, round_into
+from ampcourse.quantize.array_ops import Array
+from ampcourse.quantize.arrays import input_format, narrowed
+from ampcourse.quantize.pieces import round_array
 from ampcourse.quantize.rule import make_rule
 
 
@@ -53,8 +52,4 @@ def quantize(
     """
     source = FP64 if input_format(x) is FP64 else FP32
     rule = make_rule(fmt, source, mode, overflow, subnormals, random_bits, generator is not None)
-    flat = flat_view(x)
-    out = flat.new_empty(flat.shape) if is_tensor(x) else np.empty(flat.shape, x.dtype)
-    round_into(out, flat, rule, "values", generator)
-    out = out.reshape(x.shape)
-    return out[()] if isinstance(x, np.generic) else out
+    return narrowed(round_array(x, rule, "values", generator), x, rule.fmt)
