@@ -1,0 +1,1291 @@
+# %% [markdown]
+r"""
+# What does D = A·B + C really compute?
+
+Add $2^{-24}$ to 1, four times over. The exact answer, $1 + 2^{-22}$, is an FP32 number. A V100
+says 1. An A100 gives the exact answer. Plain FP32 arithmetic on any CPU says 1 as well, but for
+another reason.
+
+All three are asked for the same D = A·B + C, in which a Tensor Core multiplies small tiles of
+FP16 numbers and adds them to FP32 ones. No manual says how it adds. People have found out from
+outside, with sums like this one, and here you rebuild what they found, bit for bit, on a laptop.
+There are six tasks; plan about 45 minutes. You need floats as in `01_floating_point` and rounding
+as in `02_rounding`, but no GPU.
+
+## Predict first
+
+Nobody grades these; replace each `None` and run the cell.
+"""
+
+# %%
+my_share = None  # how many of 100 random FP16 dot products does an H100 not round to nearest?
+my_tf32 = None  # a matrix product of [1024.5] and [1.0] in FP32 with TF32 switched on
+my_half = None  # 2048 + 1 + 1 + 1 as a product of FP16 vectors in PyTorch on a CPU
+my_growth = None  # K from 256 to 4096: the relative error of an FP8 sum grows how many times?
+
+# %% [markdown]
+r"""
+Here is the opening sum. `mma` is this course's model of nine GPUs, D = a·b + c for vectors `a`
+and `b`. It agrees with all 48,000 outputs that others recorded on eight of these GPUs (the
+project's tests compare them).
+"""
+
+# %%
+import numpy as np
+
+from ampcourse.tensor_core import mma
+
+ones, crumbs = np.full(4, 1.0), np.full(4, 2.0**-24)
+for gpu in ("V100", "A100", "H100"):
+    print(gpu, float(mma(ones, crumbs, np.float32(1), gpu=gpu)).hex())
+
+# %% [markdown]
+r"""
+## From FMA to HMMA
+
+A **fused multiply-add** (FMA) computes $a \times b + c$ and rounds once. A matrix product with an
+addition, **GEMM**, $D = A \cdot B + C$, is nothing but FMAs: for each element of $D$ start with
+that of $C$ and add one product after the other. That chain of sums is called the **accumulator**.
+
+A Tensor Core does a tile of this in one instruction, HMMA: 32 threads together hand it a tile of
+each matrix. The usual tile since Ampere is `m16n8k16`: 16 rows of A, 8 columns of B, 16 products
+deep.
+"""
+
+# %% tags=["nbval-ignore-output"]
+from ampcourse.plotting import show
+from ampcourse.plotting.tiles import tiles
+
+alt = "A 16 by 16 tile of A and a 16 by 8 tile of B meet in a 16 by 8 tile of C and D."
+show(tiles(64, 32, 48, tile=(16, 8, 16)), alt=alt)
+
+# %%
+fma = 16 * 8 * 16
+print("FMAs in one m16n8k16:", fma)
+print("instructions for a GEMM of size 4096:", 4096**3 // fma)
+
+# %% [markdown]
+r"""
+### t03_1 · A block of FMAs
+
+Before the real thing, build the ideal one: a 4×4×4 block, the size of a Volta Tensor Core's step,
+as a chain of FP32 FMAs. A and B are lists of four rows of FP16 numbers, C of FP32 numbers, all as
+Python floats. For each element start from C, add the products for k = 0, 1, 2, 3 in this order,
+and round to the nearest FP32 number after every addition. Return D as rows, too.
+
+In this lesson `fp32(x)` rounds to the nearest FP32 number, and `bits(x)` shows its code (a number
+that FP32 does not have comes out as it is, so that you see it). All sums stay far below overflow.
+"""
+
+# %% tags=["setup"]
+import math
+import struct
+from fractions import Fraction
+from typing import NamedTuple
+
+from ampcourse.courseware import check, inf, nan, task
+
+
+def fp32(x):
+    """Round a number to the nearest FP32 number, as a float."""
+    return struct.unpack(">f", struct.pack(">f", x))[0]
+
+
+def bits(x):
+    """Return the FP32 code of a number as text, or the number where FP32 lacks it."""
+    x = float(x)
+    return "0x" + struct.pack(">f", x).hex() if fp32(x) == x else x.hex()
+
+
+# %% task="t03_1" forbids=["ampcourse.tensor_core", "mmasim"]
+def block_fma(A, B, C):
+    """Return D = A·B + C for 4×4 matrices: exact products, FP32 after each addition."""
+    ### BEGIN SOLUTION
+    D = []
+    for i in range(4):
+        row = []
+        for j in range(4):
+            total = C[i][j]
+            for k in range(4):
+                total = fp32(total + A[i][k] * B[k][j])
+            row.append(total)
+        D.append(row)
+    return D
+    ### END SOLUTION
+
+
+# %% check="t03_1" points=4
+with task("t03_1"):
+    place = "D[i][j] is C[i][j] plus row i of A times column j of B"
+    width = "products are exact, and the sum has the 24 bits of FP32, not the 11 of FP16"
+    order = "C first, then k = 0, 1, 2, 3, and every addition rounds to the nearest FP32 number"
+    call = """
+        A = [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12], [13, 14, 15, 16]]
+        B = [[1, 0, 0, 0], [0, 2, 0, 0], [1, 1, 1, 0], [0, 0, 0, 1]]
+        return [float(x) for x in block_fma(A, B, [[100, 200, 300, 400]] * 4)[1]]
+    """
+    elementwise = "element times element is another product: a row meets a column"
+    rows = "that is row j of B: take its column j"
+    no_c = "the sum starts at C, not at 0"
+    traps = {elementwise: [100.0, 212.0, 300.0, 400.0], rows: [105.0, 212.0, 318.0, 408.0]}
+    traps |= {no_c: [12.0, 19.0, 7.0, 8.0]}
+    check(call, [112.0, 219.0, 307.0, 408.0], place, traps)
+    call = """
+        A = [[2048, 1, 1, 1], [1 + 2**-10, 0, 0, 0], [0] * 4, [0] * 4]
+        B = [[1, 1 + 2**-10, 0, 0]] + [[1, 0, 0, 0]] * 3
+        D = block_fma(A, B, [[0.5] * 4] * 4)
+        return [bits(D[0][0]), bits(D[1][1])]
+    """
+    half_sum = "an FP16 accumulator loses every one of the ones added to 2048"
+    half_out = "a half matmul on the CPU adds in FP32 but hands back FP16"
+    half_product = "the product of two FP16 numbers has up to 22 bits, too many for FP16"
+    traps = {half_sum: ["0x45000000", "0x3fc04000"], half_out: ["0x45004800", "0x3fc04000"]}
+    traps |= {half_product: ["0x45003800", "0x3fc04000"]}
+    check(call, ["0x45003800", "0x3fc04008"], width, traps)
+    call = """
+        A = [[1, 1, 1, 1]] * 4
+        B = [[2**-24, 1, 2048, 0]] + [[2**-24, 2**-24, 1, 0]] * 3
+        return [bits(x) for x in block_fma(A, B, [[1, 0, 0.5, 0]] * 4)[0][:3]]
+    """
+    late = "C is where the sum starts, not what is added at the end"
+    once = "a chain of FMAs rounds after every addition, not once at the end"
+    down = "k runs from 0 to 3: order matters"
+    one, above, last = "0x3f800000", "0x3f800002", "0x45003800"
+    traps = {late: [above, one, last], once: [above, above, last], down: [one, above, last]}
+    check(call, [one, one, last], order, traps)
+    ### BEGIN HIDDEN TESTS
+    import numpy as np
+
+    t03_1_rng = np.random.default_rng(301)
+
+    def t03_1_chain(products, start, round_product=np.float64, round_sum=np.float32):
+        """Add products to a start, rounding as told."""
+        total = round_sum(start)
+        for product in products:
+            total = round_sum(np.float64(total) + np.float64(round_product(product)))
+        return float(total)
+
+    def t03_1_cut(x):
+        """Round to FP32 toward zero."""
+        near = np.float32(x)
+        return np.nextafter(near, np.float32(0)) if abs(np.float64(near)) > abs(x) else near
+
+    def t03_1_half(products, c):
+        """Sum in FP32, hand back FP16, then add C."""
+        return float(np.float32(c) + np.float32(np.float16(t03_1_chain(products, 0.0))))
+
+    t03_1_sums = {
+        half_sum: lambda ps, c: t03_1_chain(ps, c, round_sum=np.float16),
+        half_out: t03_1_half,
+        half_product: lambda ps, c: t03_1_chain(ps, c, round_product=np.float16),
+        late: lambda ps, c: float(np.float32(t03_1_chain(ps, 0.0)) + np.float32(c)),
+        once: lambda ps, c: float(np.float32(sum(ps) + c)),
+        down: lambda ps, c: t03_1_chain(ps[::-1], c),
+        "FP32 arithmetic rounds to nearest; cutting comes later": (
+            lambda ps, c: t03_1_chain(ps, c, round_sum=t03_1_cut)
+        ),
+        no_c: lambda ps, c: t03_1_chain(ps, 0.0),
+    }
+
+    def t03_1_codes(A, B, C, add=t03_1_chain):
+        """Return the codes of D for a way to add the products of one element."""
+        D = [
+            [add([A[i, k] * B[k, j] for k in range(4)], C[i, j]) for j in range(4)]
+            for i in range(4)
+        ]
+        return [[f"0x{np.float32(x).view('u4'):08x}" for x in row] for row in D]
+
+    def t03_1_check(A, B, C, reason):
+        """Check one block; a trap counts where it alone leads to its codes."""
+        right = t03_1_codes(A, B, C)
+        wrong = {hint: t03_1_codes(A, B, C, add) for hint, add in t03_1_sums.items()}
+        wrong[rows] = t03_1_codes(A, B.T, C)
+        single = np.float32(A * B + C).view("u4").tolist()
+        wrong[elementwise] = [[f"0x{code:08x}" for code in row] for row in single]
+        codes = list(wrong.values())
+        traps = {h: c for h, c in wrong.items() if c != right and codes.count(c) == 1}
+        names = f"A, B = {A.tolist()}, {B.tolist()}\nC = {C.tolist()}\n"
+        text = "return [[bits(x) for x in row] for row in block_fma(A, B, C)]"
+        check(names + text, right, reason, traps)
+
+    for _ in range(3):
+        A, B, C = t03_1_rng.integers(-9, 10, (3, 4, 4)).astype(np.float64)
+        t03_1_check(A, B, C * 100, place)
+        A, B, C = t03_1_rng.integers(-1900, 1901, (3, 4, 4)) / 1024  # every sum fits 24 bits
+        t03_1_check(A, B, C, width)
+        A, B, C = t03_1_rng.standard_normal((3, 4, 4))
+        A, B = A.astype(np.float16).astype(np.float64), B.astype(np.float16).astype(np.float64)
+        t03_1_check(A, B, C.astype(np.float32).astype(np.float64), order)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+PyTorch on your CPU is no substitute for the real thing: it multiplies FP16 matrices with FP32
+sums and rounds what comes out to FP16. An FP16 accumulator would have stayed at 2048:
+"""
+
+# %% tags=["nbval-ignore-output"]
+import torch
+
+vector = torch.tensor([2048, 1, 1, 1], dtype=torch.float16)
+half = vector @ torch.ones(4, dtype=torch.float16)
+print("in PyTorch on this CPU:", half.item())
+print("exact:", 2051, " FP16 has only even numbers here")
+
+# %% [markdown]
+r"""
+## One block, taken apart
+
+A real Tensor Core does not chain FMAs. It takes $L$ products and C at once, lines them up, and
+adds them as integers. Play with one block before you read the rule:
+
+1. Choose the example "1·1 − (1 − 2^-24)", then V100 and A100. Which bit makes the difference?
+2. Put a large product beside small ones. Which of their bits fall off, and does the sign matter?
+3. Type numbers of your own until the block and the correctly rounded sum disagree.
+"""
+
+# %% tags=["nbval-ignore-output"]
+from ampcourse.widgets import block_fma as block_widget
+
+block_widget(gpu="V100")
+
+# %% [markdown]
+r"""
+The rule, in five steps:
+
+1. **Products are exact**, and so is C. A term that is zero takes no further part.
+2. **Each term has an exponent.** For a product it is the sum of its factors' exponents; the
+   product is *not* normalised: 1.5 × 1.5 = 2.25 has exponent 0 + 0. A subnormal number keeps the
+   lowest exponent of its format, -14 in FP16 and -126 in FP32. C has its own exponent.
+3. **Cut.** With $e$ the largest exponent of all terms, each term, C too, is cut to a multiple of
+   $2^{e-F}$, toward zero. $F$, the number of **fraction bits**, depends on the GPU.
+4. **Add exactly.** What is left are integer multiples of $2^{e-F}$, so order does not matter.
+5. **Round once.** FP32 keeps 24 significant bits: the rest is cut off, toward zero again.
+
+Steps 2 and 3 explain the opening: with C = 1 the largest exponent is 0, and a V100 with $F = 23$
+cuts each $2^{-24}$ to nothing, while an A100 with $F = 24$ keeps all four.
+
+The library takes a block apart as the widget does (`lost` is what was cut off):
+"""
+
+# %%
+from ampcourse.tensor_core import block_terms
+
+block = block_terms([1.5, 1.5], [1.5, -1.5], 2.0**-20 + 2.0**-25, gpu="V100")
+for term in block.terms:
+    if term.product:
+        name = "C" if term.index is None else f"k = {term.index}"
+        print(f"{name:5}  {term.value:<12g} exponent {term.exponent:<4} lost {term.lost}")
+print(f"result {block.result:g}, but the exact sum rounds to {block.correctly_rounded:g}")
+
+# %% [markdown]
+r"""
+### t03_2 · Align, cut, add
+
+Write the five steps: the result of one block with $F$ fraction bits for lists `a` and `b` of FP16
+numbers of any length and an FP32 number `c`. Without any term left the sum is 0.0.
+
+`exponent(x, lowest)` gives the exponent of a number that is not 0, but at least `lowest`. All of
+it fits in ordinary floats: a double has room for products and sums, and dividing by a power of
+two is exact. (Infinity, NaN and overflow do not come up.)
+"""
+
+
+# %% tags=["setup"]
+def exponent(x, lowest):
+    """Return e with 2^e <= |x| < 2^(e+1) for x other than 0, or `lowest` if that is larger."""
+    return max(math.frexp(x)[1] - 1, lowest)
+
+
+# %% task="t03_2" forbids=["ampcourse.tensor_core", "mmasim"]
+def block_sum(a, b, c, F):
+    """Return c + Σ a[k]·b[k] as one block of a Tensor Core with F fraction bits gives it."""
+    ### BEGIN SOLUTION
+    terms = [
+        (x * y, exponent(x, -14) + exponent(y, -14)) for x, y in zip(a, b, strict=True) if x * y
+    ]
+    if c:
+        terms.append((c, exponent(c, -126)))
+    if not terms:
+        return 0.0
+    quantum = 2.0 ** (max(e for _, e in terms) - F)
+    total = sum(math.trunc(term / quantum) for term, _ in terms) * quantum
+    if not total:
+        return 0.0
+    ulp = 2.0 ** (exponent(total, -126) - 23)
+    return math.trunc(total / ulp) * ulp
+    ### END SOLUTION
+
+
+# %% check="t03_2" points=6
+with task("t03_2"):
+    exact = "where no bit is in the way, the sum is exact, and C is one of its terms"
+    cut = "every term, C too, is cut to a multiple of 2^(e - F) before anything is added"
+    zero = "bits are cut off the size of a term, whatever its sign: toward zero"
+    product = "a product's exponent is the sum of its factors' exponents, at least -14 each"
+    output = "the sum is cut to 24 bits once, at the end, toward zero"
+    nothing = "a term that is zero has no say in the largest exponent"
+    no_c = "C is a term of the sum"
+    check("float(block_sum([3.0, 0.5], [2.0, 4.0], 1.0, 23))", 9.0, exact, {no_c: 8.0})
+    ieee = "nothing was cut before the sum: that is the exact sum, rounded once"
+    more = "that is one bit too many: the smallest unit is 2^(e - F)"
+    fewer = "that is one bit too few: the smallest unit is 2^(e - F)"
+    call = "[bits(block_sum([2.0**-12] * 3, [5 * 2.0**-12] * 3, 1.0, F)) for F in (21, 22, 23, 24)]"
+    none, six, seven, eight = "0x3f800000", "0x3f800006", "0x3f800007", "0x3f800008"
+    traps = {ieee: [eight] * 4, more: [six, six, seven, seven], fewer: [none, none, six, six]}
+    check(call, [none, six, six, seven], cut, traps)
+    downward = "that is rounding down: a negative term is cut toward zero"
+    nearest = "terms are cut, not rounded to the nearest unit"
+    call = "[block_sum([1.0, x], [1.0, 2.0**-8], 0.0, 8) * 2**8 for x in (-1.25, -1.75, 1.75)]"
+    traps = {downward: [254.0, 254.0, 257.0], nearest: [255.0, 254.0, 258.0]}
+    check(call, [255.0, 255.0, 257.0], zero, traps)
+    normalised = "1.5 × 1.5 = 2.25 has exponent 0 here: a product is not normalised"
+    subnormal = "a subnormal factor counts with exponent -14, however small it is"
+    flushed = "a Tensor Core uses subnormal numbers, it does not flush them to zero"
+    call = """
+        c, tiny = 3 * 2.0**-23, 2.0**-33 + 2.0**-41
+        sums = [block_sum([x, x], [x, -x], c, 23) for x in (1.5, 1.0)]
+        return [bits(x) for x in [*sums, block_sum([2.0**-24], [1.0], tiny, 16)]]
+    """
+    half, whole, small = "0x34800000", "0x34c00000", "0x33800000"
+    traps = {normalised: [half, whole, "0x33804000"], subnormal: [whole, whole, "0x33804000"]}
+    traps |= {flushed: [whole, whole, "0x2f008000"]}
+    check(call, [whole, whole, small], product, traps)
+    rounded = "the sum is cut at the end: 1.5 ulps do not become 2"
+    wide = "FP32 has 24 bits: the sum is cut once more at the end"
+    chained = "the products are not added one by one: all are lined up and added at once"
+    call = """
+        a, b, crumbs = [1.0] * 4 + [-1.5 * 2.0**-12], [1.0] * 4 + [2.0**-13], [2.0**-24] * 4
+        c, minus = 1 + 6 * 2.0**-23, [-x for x in b]
+        sums = [block_sum(a, b, c, 24), block_sum(a, minus, -c, 24)]
+        return [bits(x) for x in [*sums, block_sum(crumbs, [1.0] * 4, 1.0, 24)]]
+    """
+    traps = {rounded: ["0x40a00002", "0xc0a00002", "0x3f800002"]}
+    traps |= {wide: ["0x1.4000030000000p+2", "-0x1.4000030000000p+2", "0x3f800002"]}
+    check(call, ["0x40a00001", "0xc0a00001", "0x3f800002"], output, traps)
+    zero_counts = "a zero was lined up like a 1: leave zeros out"
+    call = "[bits(block_sum([0.0], [1.0], c, 23)) for c in (1.5 * 2.0**-24, 0.0)]"
+    traps = {zero_counts: ["0x33800000", "0x00000000"]}
+    check(call, ["0x33c00000", "0x00000000"], nothing, traps)
+    ### BEGIN HIDDEN TESTS
+    import struct
+    from fractions import Fraction
+    from functools import partial
+    from math import frexp, ldexp
+    from random import Random
+
+    import numpy as np
+
+    t03_2_random = Random(302)
+
+    def t03_2_fields(x, letter, width, precision):
+        """Return integer significand, exponent and weight of the last bit, read from the code."""
+        code = int.from_bytes(struct.pack(letter, x), "big")
+        field, rest = (code >> precision) % 2**width, code % 2**precision
+        integer = rest + (2**precision if field else 0)
+        power = max(field, 1) - 2 ** (width - 1) + 1
+        return (-integer if code >> (width + precision) else integer), power, power - precision
+
+    def t03_2_shift(integer, by, mode):
+        """Multiply an integer by a power of two; below 1 the mode says how bits are lost."""
+        if by >= 0:
+            return integer << by
+        if mode == "down":
+            return integer >> -by
+        whole, rest = divmod(abs(integer), 1 << -by)
+        if mode == "nearest":
+            whole += (rest, whole % 2) > (1 << (-by - 1), 0)
+        return whole if integer > 0 else -whole
+
+    def t03_2_terms(a, b, c, without="", exponent_of=""):
+        """Return (integer, exponent, weight of its last bit) of each term."""
+        terms = []
+        for x, y in zip(a, b, strict=True):
+            (m, e, low), (n, f, down) = (t03_2_fields(z, ">e", 5, 10) for z in (x, y))
+            flushed = without == "subnormal" and min(abs(m), abs(n)) < 1024
+            e, size = e + f, m * n
+            if exponent_of == "value" and size:
+                e = frexp(x)[1] + frexp(y)[1] - 2
+            if exponent_of == "product":
+                e = abs(size).bit_length() - 1 + low + down
+            if size and not flushed:
+                terms.append((size, e, low + down))
+            elif exponent_of == "zero":
+                terms.append((0, -2, 0))
+        m, e, low = t03_2_fields(c, ">f", 8, 23)
+        return terms + [(m, e, low)] * (m != 0 and without != "c")
+
+    def t03_2_model(a, b, c, F, each="zero", end="zero", **other):
+        """Return the sum of a block; the keywords are what people take it for."""
+        terms = t03_2_terms(a, b, c, **other)
+        if not terms:
+            return 0.0
+        unit = max(e for _, e, _ in terms) - F
+        if each == "exact":
+            unit = min(unit, *(low for _, _, low in terms))
+        total = sum(t03_2_shift(m, low - unit, each) for m, _, low in terms)
+        lost = max(abs(total).bit_length() - 24, 0) if end else 0
+        return ldexp(t03_2_shift(total, -lost, end), unit + lost)
+
+    def t03_2_chain(a, b, c, F, kind=np.float32):
+        """Add the products to C one by one."""
+        total = kind(c)
+        for x, y in zip(a, b, strict=True):
+            total = kind(np.float64(total) + x * y)
+        return float(total)
+
+    def t03_2_whole_c(a, b, c, F):
+        """Cut the products only, by the largest exponent of all."""
+        if not c:
+            return t03_2_model(a, b, c, F)
+        unit = max(e for _, e, _ in t03_2_terms(a, b, c)) - F
+        terms = t03_2_terms(a, b, 0.0)
+        exact = sum(Fraction(t03_2_shift(m, low - unit, "zero")) for m, _, low in terms)
+        exact = exact * Fraction(2) ** unit + Fraction(c)
+        size = float(exact)  # exact, for it has fewer than 53 bits in these sums
+        ulp = 2.0 ** (frexp(size)[1] - 24)
+        return int(size / ulp) * ulp
+
+    t03_2_beliefs = {
+        no_c: partial(t03_2_model, without="c"),
+        ieee: partial(t03_2_model, each="exact", end="nearest"),
+        "nothing was cut before the sum, only at its end": partial(t03_2_model, each="exact"),
+        more: lambda a, b, c, F: t03_2_model(a, b, c, F + 1),
+        fewer: lambda a, b, c, F: t03_2_model(a, b, c, F - 1),
+        "C is cut like any other term": t03_2_whole_c,
+        downward: partial(t03_2_model, each="down"),
+        nearest: partial(t03_2_model, each="nearest"),
+        normalised: partial(t03_2_model, exponent_of="product"),
+        subnormal: partial(t03_2_model, exponent_of="value"),
+        flushed: partial(t03_2_model, without="subnormal"),
+        rounded: partial(t03_2_model, end="nearest"),
+        wide: partial(t03_2_model, end=None),
+        zero_counts: partial(t03_2_model, exponent_of="zero"),
+        chained: t03_2_chain,
+        "the sum has FP32's 24 bits and more on the way, not FP16's 11": (
+            partial(t03_2_chain, kind=np.float16)
+        ),
+    }
+
+    def t03_2_code(x):
+        return f"0x{struct.pack('>f', x).hex()}" if np.float32(x) == x else x.hex()
+
+    def t03_2_check(sums, F, reason):
+        """Check a few sums at once: what comes out together tells who thought what."""
+        right = [t03_2_code(t03_2_model(*one, F)) for one in sums]
+        wrong = {h: [t03_2_code(f(*one, F)) for one in sums] for h, f in t03_2_beliefs.items()}
+        codes = list(wrong.values())
+        traps = {h: c for h, c in wrong.items() if c != right and codes.count(c) == 1}
+        check(f"[bits(block_sum(a, b, c, {F})) for a, b, c in {sums}]", right, reason, traps)
+
+    def t03_2_normal(low, high):
+        """Return a random FP16 number whose exponent lies between two."""
+        m = t03_2_random.choice((-1, 1)) * t03_2_random.randrange(1024, 2048)
+        return m * 2.0 ** (t03_2_random.randint(low, high) - 10)
+
+    def t03_2_vector(n, low, high):
+        return [t03_2_normal(low, high) for _ in range(n)]
+
+    for F in (25, 29, 30):  # exponents so close that the sums are exact in 24 bits
+        sums = []
+        for _ in range(4):
+            a = [float(t03_2_random.randint(-30, 30)) for _ in range(5)]
+            b = [t03_2_random.randint(-30, 30) / 4 for _ in range(5)]
+            sums.append((a, b, t03_2_random.randint(1, 900) / 8))
+        t03_2_check(sums, F, exact)
+    for F in (12, 15, 18, 23, 24, 25):
+        sums = []
+        for n in (4, 8, 4, 8):  # a large product, then small ones and a C that lose bits
+            a, b = [1.0, *t03_2_vector(n, -4, 0)], [1.0, *t03_2_vector(n, 2 - F // 2, 0)]
+            c = float(np.float32(t03_2_random.uniform(-1, 1))) * 2.0 ** t03_2_random.randint(-9, 0)
+            sums.append(([float(x) for x in a], b, c))
+        t03_2_check(sums, F, cut)
+    for F in (10, 14, 23, 25):
+        sums = []
+        for sign in (-1.0, 1.0, -1.0, 1.0):
+            part = [t03_2_random.randrange(1025, 2048) / 1024 for _ in range(4)]
+            rest = [-sign * 2.0 ** (-F // 2) / 4] * 4
+            sums.append(([sign * 1.5, *part], [1.0, *(x * 2.0 ** (-F % 2) for x in rest)], 0.0))
+        t03_2_check(sums, F, zero)
+    for F in (16, 23, 25):
+        sums = []
+        for _ in range(2):
+            x = t03_2_random.randrange(1500, 2048) / 1024
+            sums.append(([x, x], [x, -x], t03_2_random.choice((1, -1)) * 1.5 * 2.0**-F))
+            tiny = t03_2_random.randrange(1, 900) * 2.0**-24
+            sums.append(([tiny], [1.0], 2.0 ** (-15 - F) * 1.25))
+        t03_2_check(sums, F, product)
+    for F in (24, 25, 27):
+        sums = []
+        for sign in (-1.0, 1.0, -1.0, 1.0):
+            a = [sign * t03_2_random.randrange(1024, 2048) / 1024 for _ in range(4)]
+            c = sign * (1 + t03_2_random.randrange(1, 2**23, 2) * 2.0**-23)
+            sums.append((a, [1.0] * 4, c))
+        t03_2_check(sums, F, output)
+    for F in (20, 23, 25):
+        c = float(np.float32(t03_2_random.uniform(1, 2))) * 2.0**-70
+        tiny = t03_2_normal(-14, -12)
+        sums = [([0.0, 3.0], [-5.0, 0.0], -c), ([0.0], [0.0], 0.0)]
+        sums += [([0.0, tiny], [1.0, tiny], 2.0**-45), ([], [], 2.0**-126), ([], [], 2.0**-149)]
+        t03_2_check(sums, F, nothing)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+How often does this matter? Take 5,000 random dot products of 16 FP16 numbers and compare with the
+exact sum, rounded once to nearest as IEEE 754 would have it:
+"""
+
+# %%
+rng = np.random.default_rng(3)
+a, b = rng.standard_normal((2, 5000, 16)).astype(np.float16).astype(np.float64)
+c = rng.standard_normal(5000).astype(np.float32)
+exact = np.array([math.fsum([*x, y]) for x, y in zip(a * b, c, strict=True)], np.float32)
+share = {gpu: np.mean(mma(a, b, c, gpu=gpu) != exact) for gpu in ("V100", "A100", "H100")}
+for gpu, part in share.items():
+    print(f"{gpu}: {part:.0%} are not the nearest FP32 number")
+
+# %% [markdown]
+r"""
+Not one of these is a defect. The differences sit in the last bits, and adders without rounding
+are small and fast. But "FP32 accumulation" in a data sheet does not mean IEEE 754 arithmetic, and
+the same program can give other bits on another GPU. (With FP16 output, rounded to nearest, the
+cut hardly ever shows: nearly all results agree.)
+
+## Which GPU am I?
+
+The steps are the same on all of NVIDIA's Tensor Cores; two numbers differ. (A longer dot product
+is a chain of blocks: the result of one is the C of the next.)
+
+| FP16 inputs, FP32 sum | V100 | T4, A100, A2, Ada, L40S | H100, H200, B200 |
+|---|---|---|---|
+| products in a block, $L$ | 4 | 8 | 16 |
+| fraction bits, $F$ | 23 | 24 | 25 |
+
+So a few sums are enough to tell which generation computed them. Each line below is (a, b, C);
+places that are not listed are 0. Before you run it: what must an H100 give in the second line?
+"""
+
+# %%
+sums = [
+    ([1], [1], -(1 - 2**-24)),
+    ([2**11, 0, 0, 0, 0, 0, 0, 0, -(2**11)], [1] * 9, 3 * 2**-14),
+    ([1.5, 1.5], [1.5, -1.5], 2**-25),
+]
+print("     V100      A100      H100      in units of 2^-25")
+for a, b, c in sums:
+    d = [
+        float(mma(np.array(a), np.array(b), np.float32(c), gpu=gpu)) * 2**25
+        for gpu in ("V100", "A100", "H100")
+    ]
+    print("".join(f"{x:9g} " for x in d))
+
+# %% [markdown]
+r"""
+Such sums are how the two numbers were found, since no data sheet has them. (Sources: Fasi,
+Higham, Mikaitis and Pranesh, PeerJ Computer Science 7:e330, for V100, T4 and A100; arXiv
+2511.10909 and 2512.07004 for the rest. T4 and parts of B200 rest on these papers; for the other
+GPUs outputs were recorded, and `configuration(gpu, …).evidence` says for each entry what it rests
+on.)
+
+### t03_3 · Measure a Tensor Core
+
+Someone ran two series of sums on an unknown machine. Work out its $L$ and its $F$.
+
+- `places[n]` is the output for 1.5·1.5 in place 0, −1.5·1.5 in place n, and C = $2^{-23}$.
+- `sizes[f]` is the output for 1·1 in place 0, −1·1 in place 1, and C = $2^{-f}$.
+
+All other places hold 0, and outputs are FP32. Both are dictionaries from int to float, in any
+order; each begins before the point you look for and ends after it. Every machine here has
+$L \ge 2$ and $F \ge 23$, and it need not be one that is sold. Return the pair `(L, F)`.
+"""
+
+
+# %% task="t03_3" forbids=["ampcourse.tensor_core", "mmasim"]
+def measure(places, sizes):
+    """Return (L, F): the products in a block and the fraction bits, from two series of sums."""
+    ### BEGIN SOLUTION
+    block_length = min(n for n, d in places.items() if d == 0)
+    fraction_bits = max(f for f, d in sizes.items() if d != 0)
+    return block_length, fraction_bits
+    ### END SOLUTION
+
+
+# %% check="t03_3" points=3
+with task("t03_3"):
+    length = "C survives while both large products are in one block: in places 0 to L - 1"
+    fraction = "C = 2^-f survives the cut at 2^(0 - F) as long as f <= F"
+    last = "the last place in a block is L - 1, since places start at 0"
+    volta = "a block holds four products on a V100 only"
+    call = """
+        places = {1: 2.0**-23, 2: 2.0**-23, 3: 2.0**-23, 4: 0.0, 5: 0.0}
+        sizes = {22: 2.0**-22, 23: 2.0**-23, 24: 0.0, 25: 0.0}
+        return int(measure(places, sizes)[0])
+    """
+    check(call, 4, length, {last: 3})
+    first = "2^-F itself is not cut off: F is the last size that comes through"
+    output_bits = "the output has 23 bits behind the point, the sum inside may have more"
+    call = """
+        places = {2: 2.0**-23, 3: 2.0**-23, 4: 0.0, 1: 2.0**-23, 5: 0.0}
+        sizes = {25: 0.0, 22: 2.0**-22, 24: 0.0, 23: 2.0**-23}
+        return int(measure(places, sizes)[1])
+    """
+    check(call, 23, fraction, {first: 24})
+    ### BEGIN HIDDEN TESTS
+    from random import Random
+
+    t03_3_random = Random(303)
+
+    def t03_3_unique(traps, right):
+        """Keep the wrong values that have one cause alone."""
+        values = [right, *traps.values()]
+        return {hint: wrong for hint, wrong in traps.items() if values.count(wrong) == 1}
+
+    def t03_3_call(length, bits, part):
+        """Return the text of a call with both series in a random order."""
+        places = [(n, 2.0**-23 if n < length else 0.0) for n in range(1, length + 5)]
+        sizes = [(f, 2.0**-f if f <= bits else 0.0) for f in range(20, bits + 4)]
+        t03_3_random.shuffle(places)
+        t03_3_random.shuffle(sizes)
+        return f"int(measure({dict(places)}, {dict(sizes)})[{part}])"
+
+    for machine in ((16, 25), (8, 24), (4, 23), (8, 23), (4, 25), (32, 24), (12, 26), (2, 29)):
+        wanted, kept = machine
+        pairs = "L and F need not come in the pairs that are sold"
+        traps = {last: wanted - 1, volta: 4, pairs: 2 ** (kept - 21)}
+        check(t03_3_call(*machine, 0), wanted, length, t03_3_unique(traps, wanted))
+        traps = {first: kept + 1, output_bits: 23}
+        traps["F does not follow from L"] = 20 + wanted.bit_length()
+        check(t03_3_call(*machine, 1), kept, fraction, t03_3_unique(traps, kept))
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## TF32: 32 bits in, 19 used
+
+From the A100 on, Tensor Cores also take FP32 numbers, as **TF32**: the sign, all eight exponent
+bits, and the first ten bits of the significand. The last 13 bits are not read. A block holds half
+as many products as in FP16; the rule is the same.
+
+In March 2021 someone multiplied [1024.5] by [1.0] in FP32 on an RTX 3090 and got 1025
+([pytorch#53635](https://github.com/pytorch/pytorch/issues/53635)). Cut to TF32, 1024.5 is 1024.
+Both can happen: the Tensor Core cuts, but a library may round the numbers before it hands them
+over, and the instruction made for that, `cvt.rna.tf32`, rounds to nearest with ties *away* from
+zero. Without TF32 the answer is 1024.5:
+"""
+
+# %%
+from ampcourse.tensor_core import to_tf32 as as_tf32
+
+x, y = as_tf32(np.array([1024.5])), np.ones(1)
+print("TF32, cut:", float(mma(x, y, np.float32(0), gpu="A100", input_format="tf32")))
+print("on a CPU: ", (torch.tensor([1024.5]) @ torch.tensor([1.0])).item())
+
+# %% [markdown]
+r"""
+PyTorch on a CPU has no TF32, so set the switch on or off, this laptop will never show you the
+difference. (On a GPU it is `torch.backends.cuda.matmul.fp32_precision`, "tf32" or "ieee".)
+
+### t03_4 · To TF32
+
+Return the TF32 number for an FP32 number `x`, as a float: cut, as the Tensor Core reads it; or,
+with `rounded=True`, to the nearest, and away from zero if `x` lies halfway. Zeros keep their
+sign; infinities and NaN stay what they are. (With `rounded=True`, no `x` is close to overflow.)
+"""
+
+
+# %% task="t03_4" forbids=["ampcourse.tensor_core", "ampcourse.quantize", "mmasim"]
+def to_tf32(x, rounded=False):
+    """Return an FP32 number as TF32, cut or rounded to nearest with ties away from zero."""
+    ### BEGIN SOLUTION
+    code = int.from_bytes(struct.pack(">f", x), "big")
+    if rounded:
+        code += 1 << 12
+    code &= ~0x1FFF
+    return struct.unpack(">f", code.to_bytes(4, "big"))[0]
+    ### END SOLUTION
+
+
+# %% check="t03_4" points=4
+with task("t03_4"):
+    cut = "TF32 keeps 10 bits behind the leading one: the last 13 of FP32 are cut off"
+    near = "with rounded=True the nearest TF32 number, ties away from zero"
+    special = "zeros keep their sign, infinities and NaN stay what they are"
+    small = "all eight exponent bits stay: TF32 reaches as far as FP32, subnormals too"
+    same = "32 bits in memory, but the Tensor Core reads only 19 of them"
+    up = "the Tensor Core cuts: it rounds nothing up"
+    down = "cut means toward zero, for negative numbers too"
+    even = "ties go away from zero here, not to even"
+    no_round = "rounded=True asks for the nearest number, not for the cut one"
+    call = "[to_tf32(x) for x in (1024.5, 1025.5, -1025.75, 2.0**40)]"
+    traps = {same: [1024.5, 1025.5, -1025.75, 2.0**40], down: [1024.0, 1025.0, -1026.0, 2.0**40]}
+    traps |= {up: [1025.0, 1026.0, -1026.0, 2.0**40]}
+    check(call, [1024.0, 1025.0, -1025.0, 2.0**40], cut, traps)
+    call = "[to_tf32(x, rounded=True) for x in (1024.5, 1025.5, -1025.75, 2.0**40)]"
+    traps = {even: [1024.0, 1026.0, -1026.0, 2.0**40], no_round: [1024.0, 1025.0, -1025.0, 2.0**40]}
+    check(call, [1025.0, 1026.0, -1026.0, 2.0**40], near, traps)
+    check("[to_tf32(x) for x in (-0.0, inf, nan)]", [-0.0, inf, nan], special)
+    fp16_range = "TF32 has FP16's precision, but FP32's range"
+    call = "[bits(to_tf32(x)) for x in (2.0**-126 * 0.75, 2.0**100)]"
+    flushed = "subnormal numbers are cut like others, not flushed to zero"
+    traps = {flushed: ["0x00000000", "0x71800000"]}
+    check(call, ["0x00600000", "0x71800000"], small, traps)
+    ### BEGIN HIDDEN TESTS
+    from fractions import Fraction
+    from math import floor
+    from random import Random
+
+    import numpy as np
+
+    t03_4_random = Random(304)
+
+    def t03_4_near(x, ties="away", kept=10, mode="near"):
+        """Round a finite number over fractions: an oracle without a bit pattern."""
+        if x == 0:
+            return x
+        size = abs(Fraction(x))
+        power = max(int(np.frexp(np.float64(x))[1]) - 1, -126)
+        unit = Fraction(2) ** (power - kept)
+        count = size / unit
+        if mode == "down":
+            whole = floor(count) + (x < 0 and count.denominator > 1)
+        elif mode == "cut":
+            whole = floor(count)
+        else:
+            whole = round(count) if ties == "even" else floor(count + Fraction(1, 2))
+        return float(whole * unit) * (1 if x > 0 else -1)
+
+    def t03_4_fp16(x):
+        with np.errstate(over="ignore", under="ignore"):
+            return float(np.float16(x))
+
+    def t03_4_code(x):
+        return f"0x{int(np.float32(x).view('u4')):08x}"
+
+    def t03_4_masked(x):
+        """Let numpy clear the last 13 bits."""
+        return float((np.float32(x).view("u4") & np.uint32(0xFFFFE000)).view("f4"))
+
+    t03_4_beliefs = {
+        same: lambda x: x,
+        up: t03_4_near,
+        "the Tensor Core cuts, it does not round to even": lambda x: t03_4_near(x, "even"),
+        down: lambda x: t03_4_near(x, mode="down"),
+        "BF16 cuts 16 bits, TF32 only 13": lambda x: t03_4_near(x, kept=7, mode="cut"),
+        "ten bits are stored, the leading one comes on top": (
+            lambda x: t03_4_near(x, kept=9, mode="cut")
+        ),
+        fp16_range: t03_4_fp16,
+        flushed: lambda x: t03_4_masked(x) if abs(x) >= 2.0**-126 else 0.0 * x,
+    }
+
+    def t03_4_check(xs, reason, rounded=False):
+        """Check a few numbers at once; a trap counts where it alone leads to its codes."""
+        right = [t03_4_code(t03_4_near(x) if rounded else t03_4_masked(x)) for x in xs]
+        wrong = {hint: [t03_4_code(f(x)) for x in xs] for hint, f in t03_4_beliefs.items()}
+        if rounded:
+            wrong[no_round] = [t03_4_code(t03_4_masked(x)) for x in xs]
+            wrong[even] = [t03_4_code(t03_4_near(x, "even")) for x in xs]
+            wrong["toward larger numbers is not away from zero"] = [
+                t03_4_code(t03_4_near(x) if x > 0 else -t03_4_near(-x, "even")) for x in xs
+            ]
+        codes = list(wrong.values())
+        traps = {h: c for h, c in wrong.items() if c != right and codes.count(c) == 1}
+        call = f"[bits(to_tf32(x{', rounded=True' * rounded})) for x in {xs}]"
+        check(call, right, reason, traps)
+
+    def t03_4_number(code):
+        return float(np.uint32(code).view("f4"))
+
+    for _ in range(5):
+        powers = t03_4_random.sample(range(1 + 127 - 12, 1 + 127 + 14), 4)
+        codes = [(p << 23) + t03_4_random.randrange(2**23) for p in powers]
+        codes = [c + (t03_4_random.random() < 0.5) * 2**31 for c in codes]
+        # Just above and just below the middle between two TF32 numbers, and the middle.
+        edges = [
+            c & ~0x1FFF | e for c, e in zip(codes, (0x1001, 0x0FFF, 0x1000, 0x1FFF), strict=True)
+        ]
+        xs = [t03_4_number(code) for code in (*codes, *edges)] + [2.0 ** len(codes) * 1e9]
+        t03_4_check(xs, cut)
+        t03_4_check(xs, near, rounded=True)
+        ties = [c & ~0x3FFF | 0x1000 for c in codes] + [c | 0x3000 for c in codes]
+        t03_4_check([t03_4_number(c) for c in ties], near, rounded=True)
+    for rounded in (", rounded=True", ""):
+        check(f"[to_tf32(x{rounded}) for x in (-inf, inf, nan)]", [-inf, inf, nan], special)
+        check(f"[to_tf32(x{rounded}) for x in (0.0, -0.0)]", [0.0, -0.0], special)
+    for _ in range(3):
+        codes = [t03_4_random.randrange(2**13, 2**23) for _ in range(3)]
+        codes += [t03_4_random.randrange(0x71000000, 0x7F000000) for _ in range(3)]
+        codes += [c + 2**31 for c in codes]
+        t03_4_check([t03_4_number(c) for c in codes], small)
+        t03_4_check([t03_4_number(c) for c in codes], small, rounded=True)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## A thousand products long
+
+One block loses a bit or two. What if a dot product has thousands of terms, and the result of each
+block is cut before it goes into the next? A cut always makes the sum smaller, so the losses add
+up; rounding to nearest errs on both sides, and much of it cancels.
+
+FP8 makes this visible. On an H100, `wgmma`, the instruction for large matrices, adds FP8 products
+with only $F = 13$, and cuts the output to 13 fraction bits, too: 14 bits in all, held in an FP32
+register. (`mma.sync` on the same chip converts FP8 to FP16 and adds with all of its bits.)
+"""
+
+# %%
+a, b = np.array([256.0] + [1.0] * 31), np.array([1.0] + [2.0**-6] * 31)
+for instruction in ("wgmma", "mma.sync"):
+    d = mma(a, b, np.float32(0), gpu="H100", input_format="e4m3", instruction=instruction)
+    print(f"{instruction:9} {float(d)}")
+
+# %% [markdown]
+r"""
+Which is why frameworks **promote**: DeepSeek-V3 lets `wgmma` add 128 products, adds the outcome
+to a sum in true FP32, and starts `wgmma` again from 0. Here are long dot products of random
+numbers between 0 and 1 in seven accumulators. Positive numbers are the hard case: with mixed
+signs sums stay smaller, and so do their errors.
+"""
+
+# %%
+from functools import partial
+
+from ampcourse.quantize import quantize
+from ampcourse.tensor_core import accumulate, gemm
+
+raw = np.random.default_rng(5).uniform(0, 1, (2, 8, 4096))
+numbers = {fmt: (quantize(raw[0], fmt), quantize(raw[1].T, fmt)) for fmt in ("fp16", "e4m3")}
+accumulators = {
+    "FP8 wgmma": ("e4m3", partial(gemm, input_format="e4m3")),
+    "FP16 accumulator": ("fp16", accumulate.gemm_fp16_accumulator),
+    "FP8, promoted": ("e4m3", accumulate.gemm_promoted),
+    "FP16 on V100": ("fp16", partial(gemm, gpu="V100")),
+    "FP16 on H100": ("fp16", partial(gemm, gpu="H100")),
+    "FP32, in order": ("fp16", accumulate.gemm_fp32),
+    "rounded once": ("fp16", lambda A, B: np.float32(A @ B)),
+}
+
+# %% tags=["nbval-ignore-output"]
+from ampcourse.plotting.error_growth import error_growth
+
+
+def mean_error(fmt, multiply, K):
+    A, B = numbers[fmt][0][:, :K], numbers[fmt][1][:K]
+    return float(np.mean(abs(multiply(A, B) - A @ B) / (A @ B)))  # A @ B in doubles: exact enough
+
+
+lengths = [2**n for n in range(5, 13)]
+curves = {name: [(K, mean_error(*how, K)) for K in lengths] for name, how in accumulators.items()}
+alt = "Errors that rise with K: steepest for FP8 and FP16 sums, not at all once promoted or exact."
+show(error_growth(curves, unit="mean relative error"), alt=alt)
+
+# %%
+growth = {name: dict(points)[4096] / dict(points)[256] for name, points in curves.items()}
+for name, factor in growth.items():
+    print(f"{name:17} error at K = 4096 over K = 256: {factor:3.0f}")
+
+# %% [markdown]
+r"""
+Rounding to nearest behaves like a random walk: 16 times as many terms, about $\sqrt{16} = 4$
+times the error. The Tensor Cores' cuts all go one way, so the error keeps pace with K, 16 times
+or somewhat more. With 14 bits or 11 it gets worse than that: near 1024 the numbers of the sum are
+so far apart that most of each product falls off. Promotion stops the growth where it was at 128.
+(For random matrices with K = 4096 the DeepSeek-V3 report, arXiv 2412.19437, section 3.3.2, quotes
+errors of nearly 2 % at most.)
+
+### t03_5 · Watch the error grow
+
+Build the accumulator of the figure for any precision. It starts at 0 and adds the products in the
+order of the list; after every addition the sum is **cut toward zero to `precision` significant
+bits**. With `every=n`, after every n products (and once more after the last one) this partial sum
+is added to a total, which is rounded to FP32 with `fp32`, and the partial sum starts again from
+0.
+
+Return the error of the result in ulps: (result − exact sum) / ulp, where an ulp is the distance
+between numbers of `precision` bits at the exact sum. All sums fit a double exactly, and none is
+0.
+"""
+
+
+# %% task="t03_5" forbids=["ampcourse.tensor_core", "mmasim"]
+def sum_error(products, precision, every=None):
+    """Return the error, in ulps, of a sum whose accumulator is cut to `precision` bits."""
+
+    ### BEGIN SOLUTION
+    def ulp(x):
+        return 2.0 ** (exponent(x, -126) - precision + 1)
+
+    total = partial = 0.0
+    for count, product in enumerate(products, 1):
+        partial += product
+        if partial:
+            partial = math.trunc(partial / ulp(partial)) * ulp(partial)
+        if count == len(products) or (every and count % every == 0):
+            total = fp32(total + partial)
+            partial = 0.0
+    exact = math.fsum(products)
+    return (total - exact) / ulp(exact)
+    ### END SOLUTION
+
+
+# %% check="t03_5" points=5
+with task("t03_5"):
+    cut = "after every addition the sum is cut toward zero, so the error grows with each term"
+    unit = "the error is (result - exact) / ulp, with the ulp of `precision` bits at the exact sum"
+    promote = "after every n products the partial sum goes into an FP32 total and starts from 0"
+    rest = "what is left in the partial sum after the last product belongs to the total"
+    nearest = "that is rounding to nearest: this accumulator cuts"
+    at_end = "cut after every addition, not once at the end"
+    call = "[sum_error([1.2890625] * K, 8) + 0.0 for K in (32, 64, 128)]"
+    check(call, [-5.0, -11.0, -24.0], cut, {nearest: [-2.0, 3.0, -2.0]})
+    down = "cut toward zero, not down: a negative sum loses size, too"
+    check("sum_error([-1.2890625] * 64, 8) + 0.0", 11.0, cut, {down: -20.0})
+    ulp_of_result = "measure in ulps at the exact sum, which may be in a higher binade"
+    turned = "result minus exact: a positive sum that lost bits has a negative error"
+    unsigned = "the error has a sign"
+    call = "[sum_error(ps, 5) + 0.0 for ps in ([31, 0.75, 0.75], [-2, -0.0625])]"
+    traps = {ulp_of_result: [-1.5, 0.5], turned: [0.75, -0.5], unsigned: [0.75, 0.5]}
+    check(call, [-0.75, 0.5], unit, traps)
+    never = "with every=n the partial sum is promoted after n products"
+    call = "[sum_error([1.2890625] * 128, 8, every=n) + 0.0 for n in (16, 32, 64)]"
+    check(call, [-4.0, -5.0, -11.0], promote, {never: [-24.0] * 3})
+    forgotten = "the products after the last full group count, too"
+    call = "sum_error([1.2890625] * 41, 8, every=16) + 0.0"
+    check(call, -4.65625, rest, {forgotten: -50.40625})
+    ### BEGIN HIDDEN TESTS
+    from fractions import Fraction
+    from functools import partial
+    from random import Random
+
+    t03_5_random = Random(305)
+
+    def t03_5_round(x, precision, how):
+        """Round an exact number to some significant bits."""
+        if x == 0 or how == "not":
+            return x
+        size, power = abs(x), 0
+        while size >= 2:
+            size, power = size / 2, power + 1
+        while size < 1:
+            size, power = size * 2, power - 1
+        unit = Fraction(2) ** (power - precision + 1)
+        if how == "nearest":
+            return round(x / unit) * unit
+        whole = x // unit if how == "down" or x > 0 else -(-x // unit)
+        return whole * unit
+
+    def t03_5_ulp(x, precision):
+        return t03_5_round(abs(x), 1, "cut") / 2 ** (precision - 1)
+
+    def t03_5_sum(
+        products, precision, every, how="cut", reset=True, rest=True, narrow=False, first=1
+    ):
+        """Return the sum over fractions; the keywords are what people take it for."""
+        total = partial = Fraction(0)
+        for count, product in enumerate(map(Fraction, products), first):
+            partial = t03_5_round(partial + product, precision, how)
+            if every and count % every == 0:
+                total = t03_5_round(total + partial, 24, "nearest")
+                total = t03_5_round(total, precision, "cut") if narrow else total
+                partial = Fraction(0) if reset else partial
+        if rest or not every:
+            total = t03_5_round(total + partial, 24, "nearest")
+            total = t03_5_round(total, precision, "cut") if narrow else total
+        return total
+
+    def t03_5_error(products, precision, every, **other):
+        exact = sum(map(Fraction, products))
+        found = t03_5_sum(products, precision, every, **other)
+        return float((found - exact) / t03_5_ulp(exact, precision))
+
+    def t03_5_once(products, precision, every):
+        exact = sum(map(Fraction, products))
+        found = t03_5_round(exact, precision, "cut")
+        return float((found - exact) / t03_5_ulp(exact, precision))
+
+    def t03_5_scaled(products, precision, every, unit):
+        """Return the right error in a unit of one's own."""
+        exact = sum(map(Fraction, products))
+        found = t03_5_sum(products, precision, every)
+        return float((found - exact) / unit(exact, found, precision))
+
+    t03_5_beliefs = {
+        nearest: partial(t03_5_error, how="nearest"),
+        down: partial(t03_5_error, how="down"),
+        "an accumulator of few bits is not FP32": partial(t03_5_error, how="not"),
+        at_end: t03_5_once,
+        "products are added in the order of the list": (
+            lambda ps, p, n: t03_5_error(sorted(ps, key=abs), p, n)
+        ),
+        never: lambda ps, precision, every: t03_5_error(ps, precision, None),
+        "after a promotion the partial sum starts again from 0": (
+            partial(t03_5_error, reset=False)
+        ),
+        forgotten: partial(t03_5_error, rest=False),
+        "the total is FP32, not as narrow as the partial sum": (partial(t03_5_error, narrow=True)),
+        "the first promotion comes after n products, not before": (partial(t03_5_error, first=0)),
+        turned: lambda ps, p, n: -t03_5_error(ps, p, n),
+        unsigned: lambda ps, p, n: abs(t03_5_error(ps, p, n)),
+        ulp_of_result: partial(t03_5_scaled, unit=lambda e, f, p: t03_5_ulp(f, p)),
+        "in ulps, not relative to the sum": partial(t03_5_scaled, unit=lambda e, f, p: e),
+        "in ulps, not as a plain difference": partial(t03_5_scaled, unit=lambda e, f, p: 1),
+        "the ulp is that of `precision` bits, not FP32's": (
+            partial(t03_5_scaled, unit=lambda e, f, p: t03_5_ulp(e, 24))
+        ),
+        "precision p has the leading bit in it: an ulp is 2^(e - p + 1)": (
+            lambda ps, p, every: t03_5_error(ps, p + 1, every)
+        ),
+    }
+
+    def t03_5_check(cases, reason):
+        """Check a few sums at once; a trap counts where it alone leads to its errors."""
+        right = [t03_5_error(*case) for case in cases]
+        wrong = {hint: [f(*case) for case in cases] for hint, f in t03_5_beliefs.items()}
+        found = list(wrong.values())
+        traps = {h: w for h, w in wrong.items() if w != right and found.count(w) == 1}
+        call = f"[sum_error(*case) + 0.0 for case in {cases}]"
+        check(call, right, reason, traps)
+
+    def t03_5_products(n, sign=1):
+        return [sign * t03_5_random.randrange(257, 2048) / 512 for _ in range(n)]
+
+    for _ in range(3):
+        cases: list = []
+        for sign in (1, -1):
+            p = sign * t03_5_random.randrange(513, 1024) / 512
+            cases += [([p] * k, t03_5_random.randint(9, 12), None) for k in (20, 40, 80)]
+        t03_5_check(cases, cut)
+        cases = [(t03_5_products(30, s), t03_5_random.randint(8, 13), None) for s in (1, -1)]
+        t03_5_check(cases, cut)
+        cases = []
+        for precision in (5, 6, 7):  # the exact sum lies just above a power of two
+            top = 2**precision - 1
+            scale = 2.0 ** t03_5_random.randint(-3, 3)
+            cases.append(([top * scale, 0.75 * scale, 0.75 * scale], precision, None))
+        cases.append((t03_5_products(9), 8, None))
+        t03_5_check(cases, unit)
+        n = t03_5_random.randint(6, 9)
+        cases = [(t03_5_products(4 * n, s), t03_5_random.randint(7, 9), n) for s in (1, -1, 1)]
+        t03_5_check(cases, promote)
+        cases = [(t03_5_products(3 * n + r, s), 8, n) for r, s in ((1, 1), (2, -1), (n - 1, 1))]
+        t03_5_check(cases, rest)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## Where the speed comes from
+
+Now the reason for all of this. An SM of a V100 has 64 FP32 cores, each good for one FMA per
+clock, and 8 Tensor Cores, each good for a 4×4×4 block, 64 FMAs. Count an FMA as two
+floating-point operations, and the peak follows from the data sheet. Mind two traps in data
+sheets: the V100 is a GV100 die with 84 SMs, of which the product uses 80, and newer sheets print
+"with sparsity" figures that are twice what dense matrices get.
+"""
+
+
+# %% tags=["setup"]
+class Sheet(NamedTuple):
+    """What a data sheet says about a GPU."""
+
+    die_sms: int  # SMs on the die
+    sms: int  # SMs in use
+    fp32_cores: int  # per SM, one FMA per clock each
+    tensor_cores: int  # per SM
+    fma: int  # FMAs per clock of one Tensor Core, 16-bit operands
+    ghz: float  # boost clock
+
+
+V100 = Sheet(84, 80, 64, 8, 64, 1.53)
+A100 = Sheet(128, 108, 64, 4, 256, 1.41)
+H100 = Sheet(144, 132, 128, 4, 512, 1.83)
+
+# %% [markdown]
+r"""
+A peak is worth nothing if the operands arrive too late. A square GEMM of size n does $2n^3$
+operations on three matrices of $n^2$ numbers; a V100 needs about 139 operations for each byte it
+loads (125 TFLOP/s over 900 GB/s) to be limited by arithmetic rather than memory:
+"""
+
+# %%
+for n in (64, 256, 1024, 4096):
+    print(f"n = {n:4}: {2 * n**3 / (3 * n**2 * 2):6.0f} operations per byte in FP16")
+
+# %% [markdown]
+r"""
+Memory explains the last rule of thumb, too. Kernels for Tensor Cores load 16 bytes at a time, so
+they are fastest if every dimension of a GEMM fills whole groups of 16 bytes: a multiple of 8 in
+FP16. Older versions of cuBLAS (before 11.0) fell back to other cores if not; since then it works,
+only slower. (NVIDIA, Matrix Multiplication Background User's Guide, table 1; for FP8
+`torch._scaled_mm` still insists on multiples of 16.)
+
+### t03_6 · Peak and padding
+
+Write two functions. `peak(sheet, width)` gives the Tensor Cores' peak in TFLOP/s for dense
+matrices of numbers that take `width` bits in memory: half the width, twice the FMAs per clock.
+(That holds on A100 and H100 from TF32, which takes 32 bits, down to FP8, as far as the GPU has
+the format.) `padded(size, width)` gives the smallest dimension that is at least `size` and fills
+whole groups of 16 bytes.
+"""
+
+
+# %% task="t03_6" forbids=["ampcourse.tensor_core", "ampcourse.benchmark"]
+def peak(sheet, width):
+    """Return the dense peak of the Tensor Cores in TFLOP/s for numbers of `width` bits."""
+    ### BEGIN SOLUTION
+    fma_per_clock = sheet.sms * sheet.tensor_cores * sheet.fma * 16 / width
+    return 2 * fma_per_clock * sheet.ghz / 1000
+    ### END SOLUTION
+
+
+def padded(size, width):
+    """Return the smallest dimension from `size` on that fills whole groups of 16 bytes."""
+    ### BEGIN SOLUTION
+    group = 128 // width
+    return math.ceil(size / group) * group
+    ### END SOLUTION
+
+
+# %% check="t03_6" points=3
+with task("t03_6"):
+    count = "SMs in use × Tensor Cores × FMAs × 2 per clock, times clocks per second"
+    widths = "half the width, twice the FMAs per clock"
+    groups = "16 bytes hold 128 / width numbers: pad up to a multiple of that, and no further"
+    die = "84 SMs are on the die, 80 of them are in use"
+    half = "an FMA counts as two operations, a multiplication and an addition"
+    cores = "those are the FP32 cores: this is about Tensor Cores"
+    traps = {die: 131.6, half: 62.7, cores: 15.7}
+    check("round(float(peak(V100, 16)), 1)", 125.3, count, traps)
+    same = "half as wide means twice as many per clock, twice as wide half as many"
+    reverse = "narrower numbers are faster, not slower"
+    call = "[round(float(peak(H100, width)), 1) for width in (32, 8)]"
+    traps = {same: [989.4, 989.4], reverse: [1978.9, 494.7]}
+    check(call, [494.7, 1978.9], widths, traps)
+    eight = "multiples of 8 are for 16 bits: what counts is 16 bytes"
+    more = "what is a multiple already needs no padding"
+    below = "padding adds, it takes nothing away"
+    nineteen = "TF32 uses 19 bits, but it takes 32 in memory"
+    call = "[int(padded(n, w)) for n, w in [(50257, 16), (64, 16), (70, 8), (70, 32)]]"
+    traps = {eight: [50264, 64, 72, 72], more: [50264, 72, 80, 72], below: [50256, 64, 64, 68]}
+    check(call, [50264, 64, 80, 72], groups, traps)
+    ### BEGIN HIDDEN TESTS
+    from fractions import Fraction
+    from random import Random
+
+    t03_6_random = Random(306)
+
+    def t03_6_tflops(fmas, ghz, per_fma=2):
+        return round(float(per_fma * fmas * Fraction(ghz) / 1000), 1)
+
+    for _ in range(6):
+        sms, fp32_cores = t03_6_random.randrange(20, 150), t03_6_random.choice((64, 128))
+        tc, fma = t03_6_random.choice((4, 8)), t03_6_random.choice((64, 128, 256, 512))
+        die, ghz = sms + t03_6_random.randrange(2, 16), t03_6_random.randrange(100, 250) / 100
+        sheet = f"Sheet({die}, {sms}, {fp32_cores}, {tc}, {fma}, {ghz})"
+        for group, reason in (((16,), count), ((32, 8), widths)):
+            rates = [Fraction(16, width) * sms * tc * fma for width in group]
+            wrong = {
+                "not the SMs on the die, but those in use": [
+                    t03_6_tflops(rate * die / sms, ghz) for rate in rates
+                ],
+                half: [t03_6_tflops(rate, ghz, 1) for rate in rates],
+                cores: [t03_6_tflops(Fraction(sms * fp32_cores), ghz)] * len(group),
+                "with sparsity it is twice as much, but not for dense matrices": [
+                    t03_6_tflops(rate, ghz, 4) for rate in rates
+                ],
+                same: [t03_6_tflops(Fraction(sms * tc * fma), ghz)] * len(group),
+                reverse: [t03_6_tflops(rate, ghz) for rate in rates[::-1]],
+            }
+            right = [t03_6_tflops(rate, ghz) for rate in rates]
+            traps = {h: w for h, w in wrong.items() if [right, *wrong.values()].count(w) == 1}
+            call = f"[round(float(peak({sheet}, width)), 1) for width in {group}]"
+            check(call, right, reason, traps)
+
+    def t03_6_pad(size, group):
+        return size + -size % group
+
+    for _ in range(5):
+        cases = []
+        for width in (8, 16, 32, 64):
+            group = 128 // width
+            cases += [(t03_6_random.randrange(1, 5000), width)]
+            cases += [(t03_6_random.randrange(1, 500) * group, width)]
+        right = [t03_6_pad(n, 128 // w) for n, w in cases]
+        wrong = {
+            eight: [t03_6_pad(n, 8) for n, w in cases],
+            "multiples of 16 are for 8 bits: what counts is 16 bytes": (
+                [t03_6_pad(n, 16) for n, w in cases]
+            ),
+            more: [n // (128 // w) * (128 // w) + 128 // w for n, w in cases],
+            below: [n // (128 // w) * (128 // w) for n, w in cases],
+            nineteen: [t03_6_pad(n, 128 // (19 if w == 32 else w)) for n, w in cases],
+            "a whole power of two is more than is needed": (
+                [1 << (n - 1).bit_length() for n, w in cases]
+            ),
+        }
+        check(f"[int(padded(n, w)) for n, w in {cases}]", right, groups, wrong)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+The library has the sheets of more GPUs; their peaks for dense matrices follow the same way:
+"""
+
+# %%
+from ampcourse.tensor_core.throughput import GPUS, peak_tflops, ridge
+
+print("TFLOP/s      FP32     FP16   ratio   limited by memory below")
+for name, gpu in GPUS.items():
+    fp32_peak, fp16_peak = peak_tflops(gpu, "fp32"), peak_tflops(gpu, "fp16")
+    ratio, limit = fp16_peak / fp32_peak, ridge(gpu, "fp16")
+    print(
+        f"{name:10} {fp32_peak:6.1f} {fp16_peak:8.1f} {ratio:7.1f} {limit:7.0f} operations per byte"
+    )
+
+# %% [markdown]
+r"""
+## What people get wrong
+
+First your predictions:
+"""
+
+# %%
+print(f"not the nearest:  you said {my_share}, on an H100 {share['H100']:.0%} of these 5,000")
+print(f"1024.5 in TF32:   you said {my_tf32}; cut it is 1024, rounded away from zero 1025")
+print(f"2048 + 1 + 1 + 1: you said {my_half}; the FP32 sum rounds to {float(np.float16(2051)):g}")
+print(f"16 times longer:  you said {my_growth}, in the figure {growth['FP8 wgmma']:.0f} times")
+
+# %% [markdown]
+r"""
+- **"Tensor Cores accumulate in FP16."** With FP32 output the sum has 24 bits and more on the way.
+  With FP16 output, too, the products are exact and a block is rounded once. (t03_1)
+- **"FP32 accumulation is IEEE arithmetic."** Terms are cut before they are added, and the sum is
+  cut, not rounded (t03_2).
+- **"Two GPUs give the same bits."** Only if $L$ and $F$ agree (t03_3).
+- **"Order never matters."** Inside a block it does not; which products share a block does.
+- **"TF32 is FP32, only faster."** Of each factor 13 bits are thrown away (t03_4).
+- **"I can test FP16 matmul on the CPU."** You see FP32 sums, rounded once to FP16. 
+- **"FP8 on Hopper accumulates in FP32."** `wgmma` has 14 bits, in an FP32 register. `mma.sync` is
+  another story: FP8 there runs as FP16.
+- **"A long sum's errors cancel."** If every step rounds to nearest, many do. If every step cuts,
+  they add up (t03_5).
+- **"A V100 has 84 SMs", "1979 TFLOP/s in BF16".** 80 are in use; the second figure is for sparse
+  matrices (t03_6).
+- **"Without multiples of 8 there are no Tensor Cores."** True before cuBLAS 11; today it is
+  slower.
+
+## Say it aloud
+
+A Tensor Core multiplies exactly, lines up all terms of a block by the largest exponent, cuts what
+sticks out below, adds the rest exactly and cuts once more at the end. The number of products in a
+block and the bits it keeps depend on the generation, so the last bits do, too. Cuts only ever
+shrink a sum; over thousands of terms that shows, and with 14 bits it shows soon. In return a
+Tensor Core does dozens or hundreds of FMAs per clock, if the shapes are right and the data arrive
+in time.
+
+## Where next
+
+Inside the Tensor Core FP16 numbers are treated well. On their way in they are not: what is too
+small for FP16 is gone before the first product. `04_gradient_range` asks which gradients that
+hits.
+"""

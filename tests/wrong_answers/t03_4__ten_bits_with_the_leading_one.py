@@ -1,0 +1,8 @@
+# message: the leading one comes on top
+def to_tf32(x, rounded=False):
+    code = struct.unpack(">I", struct.pack(">f", x))[0]
+    if rounded:
+        code = (code + 0x1000) & 0xFFFFE000
+    else:
+        code &= 0xFFFFC000
+    return struct.unpack(">f", struct.pack(">I", code))[0]

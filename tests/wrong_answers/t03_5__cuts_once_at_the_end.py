@@ -1,0 +1,14 @@
+# message: not once at the end
+def sum_error(products, precision, every=None):
+    def ulp(x):
+        return 2.0 ** (exponent(x, -126) - precision + 1)
+
+    total = partial = 0.0
+    for count, product in enumerate(products, 1):
+        partial += product
+        if count == len(products) or (every and count % every == 0):
+            total = fp32(total + partial)
+            partial = 0.0
+    total = math.trunc(total / ulp(total)) * ulp(total)
+    exact = math.fsum(products)
+    return (total - exact) / ulp(exact)

@@ -1,0 +1,8 @@
+# message: a whole power of two
+def peak(sheet, width):
+    fma_per_clock = sheet.sms * sheet.tensor_cores * sheet.fma * 16 / width
+    return 2 * fma_per_clock * sheet.ghz / 1000
+
+
+def padded(size, width):
+    return 1 << (size - 1).bit_length()

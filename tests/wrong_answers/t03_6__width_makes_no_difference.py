@@ -1,0 +1,9 @@
+# message: half as wide means twice as many
+def peak(sheet, width):
+    fma_per_clock = sheet.sms * sheet.tensor_cores * sheet.fma
+    return 2 * fma_per_clock * sheet.ghz / 1000
+
+
+def padded(size, width):
+    group = 128 // width
+    return math.ceil(size / group) * group

@@ -1,0 +1,9 @@
+# message: but not for dense matrices
+def peak(sheet, width):
+    fma_per_clock = sheet.sms * sheet.tensor_cores * sheet.fma * 16 / width
+    return 4 * fma_per_clock * sheet.ghz / 1000
+
+
+def padded(size, width):
+    group = 128 // width
+    return math.ceil(size / group) * group
