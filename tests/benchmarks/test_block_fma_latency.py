@@ -31,7 +31,7 @@ MEASURE = """async ([count, kind]) => {
     }));
     const act = {
         number: i => {
-            field().value = `${i + 3}*2^-14`;
+            field().value = `${i + 4}*2^-14`;
             field().dispatchEvent(new Event('change'));
         },
         stage: i => radios[(i + 1) % 6].click(),

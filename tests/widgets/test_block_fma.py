@@ -212,7 +212,7 @@ def test_the_text_fallback_is_whole_and_the_same_each_time() -> None:
 
 
 def test_every_label_the_browser_asks_for_is_there() -> None:
-    source = BlockPanel._esm  # type: ignore[attr-defined]
+    source = BlockPanel._esm
     asked = set(re.findall(r"\blabels\.(\w+)", source))
     # "readouts" and "full" belong to a control that this widget does not use.
     assert asked - set(words.BLOCK_LABELS) <= {"readouts", "full", "number", "encode"}
