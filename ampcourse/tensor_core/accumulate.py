@@ -148,7 +148,7 @@ def ulp_error(got: ArrayLike, exact: ArrayLike, fmt: str | FloatFormat = "fp32")
     fmt = get_format(fmt)
     result, truth = read(got, "got"), read(exact, "exact")
     _, exponents = np.frexp(truth)
-    exponents = np.maximum(exponents - 1, fmt.emin)
+    exponents = np.where(truth == 0, fmt.emin, np.maximum(exponents - 1, fmt.emin))
     ulp = np.ldexp(1.0, exponents - fmt.significand_bits)
     with np.errstate(invalid="ignore"):
         error = np.abs(result - truth) / ulp

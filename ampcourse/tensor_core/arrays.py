@@ -15,6 +15,8 @@ from ampcourse.tensor_core.kernel import Side, Sums, side
 #: Sums that are worked on at a time: small enough for the cache, large enough that the calls
 #: into numpy do not count.
 _TILE = 256
+#: Operands that mma prepares at a time.
+_SUMS = 2**22
 #: gemm shows progress from this many multiply-adds on, about half a second.
 _LONG = 2**28
 
@@ -35,8 +37,9 @@ def mma(
     tensors of any real dtype. The result is float32, a tensor if one was passed.
 
     Any K from 1 on: the last block is filled up with products of +0, as a kernel pads to the
-    instruction's shape. Padding never changes a sum by itself, but a zero has an exponent (see
-    `Configuration.zero_exponent`), below which other terms lose bits.
+    instruction's shape. That changes no sum: zero has an exponent too (see
+    `Configuration.zero_exponent`), but a C that is not zero has a larger one, and a C of zero
+    brings it along anyway.
 
     Infinities, NaN, signed zeros, subnormals and overflow are treated as in `reference`. A NaN
     that comes out has the code 0x7FFFFFFF (0x7FFF for fp16 output, here as float32), as
@@ -59,7 +62,7 @@ def mma(
     A = np.broadcast_to(A, (*shape, length)).reshape(-1, length)
     B = np.broadcast_to(B, (*shape, length)).reshape(-1, length)
     D = np.broadcast_to(C, shape).reshape(-1).copy()
-    rows = max(1, 2**22 // length)
+    rows = max(1, _SUMS // length)
     for start in range(0, len(D), rows):
         part = slice(start, start + rows)
         _chain(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +39,7 @@ def any_code(rng: np.random.Generator, shape: tuple[int, ...], fmt: str) -> Floa
     if fmt == "tf32":
         codes &= 0xFFFFE000
     unsigned = {8: np.uint8, 16: np.uint16, 32: np.uint32}[bits]
-    values = codes.astype(unsigned).view(DTYPES.get(fmt, np.float32))
+    values: NDArray[Any] = codes.astype(unsigned).view(DTYPES.get(fmt, np.float32))
     with np.errstate(invalid="ignore"):
         return values.astype(np.float64)
 
