@@ -18,7 +18,7 @@ import torch
 from ampcourse.amp import loss_scale
 from ampcourse.amp.dynamic_scale import DynamicScale, check_scale
 from ampcourse.amp.loss_scale import LossScale, to_float32
-from ampcourse.amp.unscaling import gradients_by_device, inverse_of, unscale_
+from ampcourse.amp.unscaling import any_nonfinite, gradients_by_device, inverse_of, unscale_
 
 
 class Stage(Enum):
@@ -182,7 +182,7 @@ class GradScaler(DynamicScale):
         grad_scale = getattr(optimizer, "grad_scale", None)
         if progress.stage is Stage.READY:
             progress.found_inf = {
-                device: unscale_(gradients, 1.0)
+                device: any_nonfinite(gradients)
                 for device, gradients in gradients_by_device(optimizer, allow_fp16=True).items()
             }
             scale = self._scale_on(self._home)

@@ -10,6 +10,9 @@ import torch
 
 from ampcourse.amp.loss_scale import to_float32
 
+#: Fewer elements than this are multiplied in less time than the call takes: many in one call.
+SMALL = 2**15
+
 
 def inverse_of(scale: float) -> float:
     """Return 1 / scale rounded to float32, which is what gradients are multiplied by.
@@ -60,30 +63,47 @@ def unscale_(gradients: Sequence[torch.Tensor], inverse: float) -> bool:
     """Multiply gradients in place; return whether one was inf or NaN before, exactly.
 
     All on one device. The host waits for the device once, and a second time only where a sum
-    is not finite.
-
-    A sum is a cheap first question: if an element is inf or NaN, so is every sum it goes into.
-    The reverse does not hold (3e38 + 3e38 is inf in float32), so such a sum leads to a look at
-    each element. Summing and multiplying in turn finds a gradient in the cache the second time.
+    is not finite (see any_nonfinite). Multiplying and summing in turn finds a large gradient
+    in the cache the second time.
     """
-    if inverse > 1:  # An unscaled gradient may overflow where the scaled one had not: look first.
+    if inverse > 1:  # A finite gradient may now overflow, which is not the question: look first.
         found_inf = any_nonfinite(gradients)
         for gradient in gradients:
             gradient.mul_(inverse)
         return found_inf
-    sums = []
-    for gradient in gradients:
+    small = [gradient for gradient in gradients if _is_small(gradient)]
+    large = [gradient for gradient in gradients if not _is_small(gradient)]
+    if small:
+        torch._foreach_mul_(small, inverse)
+    sums = [_sum(gradient) for gradient in small]
+    for gradient in large:
+        gradient.mul_(inverse)
         sums.append(_sum(gradient))
-        if inverse != 1:
-            gradient.mul_(inverse)
-    if torch.stack(sums).isfinite().all():
+    return _any_nonfinite(small + large, sums)
+
+
+@torch.no_grad()
+def any_nonfinite(gradients: Sequence[torch.Tensor]) -> bool:
+    """Return whether an element of one of the gradients is inf or NaN, exactly.
+
+    A sum is a cheap first question: if an element is inf or NaN, so is every sum it goes into.
+    The reverse does not hold (3e38 + 3e38 is inf in float32), so such a sum leads to a look at
+    each element.
+    """
+    return _any_nonfinite(gradients, [_sum(gradient) for gradient in gradients])
+
+
+def _any_nonfinite(gradients: Sequence[torch.Tensor], sums: list[torch.Tensor]) -> bool:
+    finite = torch.stack(sums).isfinite().tolist()
+    suspects = [gradient for gradient, fine in zip(gradients, finite, strict=True) if not fine]
+    if not suspects:
         return False
-    return any_nonfinite(gradients)
+    return not torch.stack([suspect.isfinite().all() for suspect in suspects]).all()
 
 
-def any_nonfinite(tensors: Sequence[torch.Tensor]) -> bool:
-    """Return whether an element of one of the tensors is inf or NaN, by looking at each."""
-    return not torch.stack([tensor.isfinite().all() for tensor in tensors]).all()
+def _is_small(gradient: torch.Tensor) -> bool:
+    # _foreach_mul_ rounds the factor to a 16-bit gradient's type; mul_ does not.
+    return gradient.numel() < SMALL and gradient.element_size() >= 4
 
 
 def _sum(gradient: torch.Tensor) -> torch.Tensor:

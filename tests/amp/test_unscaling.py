@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ampcourse.amp.loss_scale import to_float32
-from ampcourse.amp.unscaling import gradients_by_device, inverse_of, unscale_
+from ampcourse.amp.unscaling import SMALL, gradients_by_device, inverse_of, unscale_
 
 INF, NAN = float("inf"), float("nan")
 
@@ -130,3 +130,19 @@ def test_an_fp16_sparse_gradient_is_summed_before_the_check() -> None:
     (found,) = gradients_by_device(bag, allow_fp16=True).values()
     assert unscale_(found, 1.0)
     assert bag.param_groups[0]["params"][0].grad.is_coalesced()
+
+
+def test_gradients_of_several_types_and_sizes_go_together() -> None:
+    generator = torch.Generator().manual_seed(7)
+    sizes = [SMALL - 1, SMALL, SMALL + 1, 5, 0]
+    for bad in [None, *range(4)]:
+        ours = [torch.randn(size, generator=generator) for size in sizes]
+        ours[1], ours[3] = ours[1].double(), ours[3].bfloat16()
+        if bad is not None:
+            ours[bad][-1] = NAN
+        theirs = [gradient.clone() for gradient in ours]
+        assert unscale_(ours, 0.25) == (bad is not None)
+        torch_unscale([theirs[0], theirs[2], theirs[4]], 0.25)
+        torch_unscale([theirs[1]], 0.25)
+        torch_unscale([theirs[3]], 0.25)
+        assert all(map(same_bits, ours, theirs))
