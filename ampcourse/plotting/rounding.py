@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-# Colour and line style of the curves of a sum, in the order they come: no two share a style.
-_CURVES = ((GREY, "--"), (VERMILLION, "-"), (BLUE, "-."), (GREEN, ":"))
+# Colour, line style and width of the curves of a sum, in the order they come: the first is the
+# broad band that the others keep to or leave.
+_CURVES = ((GREY, "-", 8.0), (VERMILLION, "--", 2.0), (BLUE, "-", 1.4), (GREEN, ":", 2.6))
 
 
 @styled
@@ -81,8 +82,10 @@ def arrows(rows: Mapping[str, Sequence[tuple[float, float]]], grid: Sequence[flo
 def running_sums(curves: Mapping[str, Sequence[float]], terms: Sequence[int]) -> Axes:
     """Return one curve per way of adding, up to four: the sum after so many of the `terms`."""
     ax = new_axes(height=3.6)
-    for (name, sums), (colour, line) in zip(curves.items(), _CURVES, strict=False):
-        ax.plot(terms, sums, line, color=colour, linewidth=2, label=name)
+    for place, ((name, sums), look) in enumerate(zip(curves.items(), _CURVES, strict=False)):
+        colour, line, width = look
+        faint = 0.4 if place == 0 else 1.0
+        ax.plot(terms, sums, line, color=colour, linewidth=width, alpha=faint, label=name)
     ax.grid(True)
     ax.set_xlabel("numbers added")
     ax.set_ylabel("sum")

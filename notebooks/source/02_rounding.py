@@ -16,9 +16,9 @@ Put a guess in place of each `None`. Nobody grades them; the answers come near t
 
 # %%
 my_sum = None  # 0.0 plus 0.0001, ten thousand times, in FP16
-my_lost = None  # the largest d with 1 - d == 1 in FP16: is it 2**-10, 2**-11, 2**-12 or 2**-13?
-my_equal = None  # in which of "fp64", "fp32", "fp16", "bf16" is 0.1 + 0.2 == 0.3? A list
-my_repair = None  # the sum of the first line when each step rounds up or down by chance
+my_lost = None  # the largest d with 1 - d == 1 in FP16: 2**-10, 2**-11, 2**-12?
+my_equal = None  # where is 0.1 + 0.2 == 0.3? A list of some of fp64, fp32, fp16, bf16
+my_repair = None  # the first sum again, when each step rounds up or down by chance
 
 # %% [markdown]
 r"""
@@ -113,13 +113,15 @@ $2^e$ up to $2^{e+1}$, that is $2^{e-m}$, and from $2^{e_{\min}}$ down, through 
 to 0, it stays $2^{e_{\min}-m}$. $x$ is a finite float, smaller in size than the largest number.
 
 `math.frexp(x)` finds a binade exactly: $x = f \times 2^n$ with $0.5 \le |f| < 1$; of 0 it says $n
-= 0$.
+= 0$. Your solutions may use `math`, `Fraction`, `np`, `inf`, the formats above and
+your own earlier solutions. The library (`to_bits`, `gaps` and so on) is for looking: the grader
+refuses it inside a solution.
 """
 
 
 # %% task="t02_1" forbids=["ampcourse.neighbours", "gfloat", "ml_dtypes", "torch"]
 def ulp(x, fmt):
-    """Return the distance from x, or the number below it, to the next number of the format."""
+    """Return the distance between the two numbers of the format around |x|."""
     ### BEGIN SOLUTION
     exponent = math.frexp(x)[1] - 1 if x else fmt.emin
     return 2.0 ** (max(exponent, fmt.emin) - fmt.significand_bits)
@@ -712,12 +714,16 @@ make of a decimal (`*` where it is another):
 # %% tags=["nbval-ignore-output"]
 import torch
 
+
+def by_libraries(text):
+    with np.errstate(over="ignore"):
+        yield int(np.float16(text).view("u2"))
+    yield int(torch.tensor(float(text), dtype=torch.float16).view(torch.int16))
+
+
 for text in ("0.1", "1.00048828218", "1.000488281250000000001", "65519.999", "2.980232239e-8"):
     right = to_bits(text, "fp16")
-    with np.errstate(over="ignore"):
-        found = int(np.float16(text).view("u2"))
-    found = [found, int(torch.tensor(float(text), dtype=torch.float16).view(torch.int16))]
-    marks = [f"{code:04x}{' ' if code == right else '*'}" for code in found]
+    marks = [f"{code:04x}{' ' if code == right else '*'}" for code in by_libraries(text)]
     print(f"{text:24} {right:04x}   numpy {marks[0]}   torch {marks[1]}")
 
 # %% [markdown]
@@ -730,8 +736,8 @@ answer was up.
 
 A wider format on the way is harmless only if it has enough bits to spare. For one `+`, `-`, `×`,
 `/` or square root of FP16 numbers, FP32's 24 bits are enough ($24 \ge 2 \cdot 11 + 2$; Figueroa,
-1995), so numpy's FP16 sums in this lesson, which are computed in FP32, are right. For arbitrary
-numbers no width is enough.
+1995), so numpy may compute the FP16 sums of this lesson in FP32, as it does on most CPUs. For
+arbitrary numbers no width is enough.
 
 ### t02_4 · A number that FP32 spoils
 
@@ -775,6 +781,8 @@ with task("t02_4"):
     call += "\nreturn (x > middle) - (x < middle), abs(x - middle) <= Fraction(1, 2**24)"
     traps = {at_tie: (0, True), wrong_side: (1, True), visible: (-1, False)}
     check(call, (-1, True), odd, traps)
+    as_text = "return the number as text of at most 100 characters"
+    check("type(witness(0x3C00)) is str", True, even, {as_text: False})
     ### BEGIN HIDDEN TESTS
     from fractions import Fraction
     from random import Random
@@ -809,7 +817,7 @@ with task("t02_4"):
         matcher = Between("a number next to the middle that FP32 takes for the middle", *ends)
         check(f"Fraction(witness({code:#06x}))", matcher, reason)
         kind = f"type(witness({code:#06x})) is str and len(witness({code:#06x})) <= 100"
-        check(kind, True, reason)
+        check(kind, True, reason, {as_text: False})
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -832,7 +840,7 @@ weight = ml_dtypes.bfloat16(200)
 for _ in range(100):
     weight += ml_dtypes.bfloat16(1)
 print("200 and a hundred ones in BF16:", weight)
-print("1 + 0.001 in BF16:", ml_dtypes.bfloat16(1) + ml_dtypes.bfloat16(0.001))
+print("1 + 0.003 in BF16:", ml_dtypes.bfloat16(1) + ml_dtypes.bfloat16(0.003))
 
 # %% [markdown]
 r"""
@@ -870,16 +878,17 @@ print(last)
 
 # %% [markdown]
 r"""
-With nearest, the sum stops at 0.25, where half a gap is 0.00012 and every further term is lost.
-It is not the term that is too small for FP16, it is the sum that has become too large for the
-term.
+With nearest, the sum first runs ahead: from 0.0625 on, each 0.0001 arrives as 0.00012, rounded
+up to two gaps of 0.00006 and, from 0.125 on, to one of 0.00012. At 0.25 the gap doubles again,
+half of it is 0.00012, and every further term is lost. The term is not too small for FP16; the sum
+has become too large for the term.
 
 ## Rounding by chance
 
 **Stochastic rounding** goes to the upper or the lower neighbour at random, and the nearer one is
-the more likely: if $x$ lies at three tenths of the gap, it goes up three times out of ten. Each
-single result is worse than the nearest number, but on average nothing is lost. The sum above
-follows the exact one with some noise. `12_bf16_fp8_fp4` uses it for weights kept in BF16 alone.
+the more likely: if $x$ lies at three tenths of the gap, it goes up three times out of ten. A
+single result is often worse than the nearest number, but on average nothing is lost. The sum above
+follows the exact one with some noise.
 
 ### t02_5 · Round by chance, right on average
 
@@ -1064,8 +1073,8 @@ print("new:", float(new), "  sent:", sent, "  arrived:", new - total)
 r"""
 Five were sent, four have arrived, so one is owed, and FP16 arithmetic found it out all by itself:
 only the first sum was rounded. Where the total is the larger of the two, the error of an addition
-is itself a number of the format, and comparing what was sent with what arrived finds it
-exactly (Dekker, 1971). Kahan's sum (1965) sends what is owed along with the next number.
+is itself a number of the format, and comparing what was sent with what arrived finds it exactly
+(Dekker, 1971). Kahan's sum (1965) sends what is owed along with the next number.
 
 ### t02_6 · One step of Kahan summation
 

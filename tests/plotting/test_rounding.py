@@ -14,7 +14,7 @@ ZONES = {
     "w = 1.5": ([-2.0, 2.0], 1.0, 1.0),
 }
 MOVES = {"up": [(0.3, 0.5), (-0.3, 0.0)], "down": [(0.3, 0.0)]}
-SUMS = {"exact": [0.0, 1.0, 2.0], "nearest": [0.0, 1.0, 1.0]}
+SUMS = {name: [0.0, 1.0, float(k)] for k, name in enumerate(("exact", "nearest", "chance", "kept"))}
 
 
 def ticks(ax: Axes) -> list[list[float]]:
@@ -64,7 +64,7 @@ def test_the_first_mode_comes_on_top_and_its_line_carries_the_grid() -> None:
 def test_each_sum_is_a_curve_told_apart_without_colour_and_named() -> None:
     ax = running_sums(SUMS, [0, 1, 2])
     assert [np.asarray(line.get_ydata()).tolist() for line in ax.lines] == list(SUMS.values())
-    assert len({line.get_linestyle() for line in ax.lines}) == len(SUMS)
+    assert len({(line.get_linestyle(), line.get_linewidth()) for line in ax.lines}) == len(SUMS)
     legend = ax.get_legend()
     assert legend
     assert [text.get_text() for text in legend.get_texts()] == list(SUMS)
