@@ -8,16 +8,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ampcourse.formats import FloatFormat
     from ampcourse.widgets.bit_explorer import Explorer
     from ampcourse.widgets.block_fma import BlockFMA
     from ampcourse.widgets.gradient_window import GradientWindow
     from ampcourse.widgets.lost_update import LostUpdate
+    from ampcourse.widgets.scaler_scrubber import ScalerScrubber
     from ampcourse.widgets.side_by_side import SameNumber
 
-__all__ = ["block_fma", "explorer", "gradient_window", "lost_update", "same_number"]
+__all__ = [
+    "block_fma",
+    "explorer",
+    "gradient_window",
+    "lost_update",
+    "same_number",
+    "scaler_scrubber",
+]
 
 
 def explorer(
@@ -129,3 +137,31 @@ def gradient_window(
     from ampcourse.widgets.gradient_window import GradientWindow
 
     return GradientWindow(histograms, fmt, scale=scale)
+
+
+def scaler_scrubber(
+    init_scale: str | float = 2**16,
+    growth_factor: str | float = 2.0,
+    backoff_factor: str | float = 0.5,
+    growth_interval: int = 5,
+    steps: int = 40,
+    *,
+    infs: Iterable[int] = (),
+) -> ScalerScrubber:
+    """Return a dynamic loss scale through time, to scrub and to put infs into.
+
+    Steps are counted from 1; those of `infs` have an inf in a gradient. The result shows its
+    state as `history`, `step` and `infs`; the last two can be assigned.
+
+    Raises ValueError for settings that GradScaler would not take, an interval beyond 20 or
+    steps beyond 200; ImportError with the install command where ipywidgets or anywidget is
+    missing.
+
+    >>> [step.after.scale for step in scaler_scrubber(growth_interval=2, steps=4).history]
+    [65536.0, 131072.0, 131072.0, 262144.0]
+    """
+    from ampcourse.widgets.scaler_scrubber import ScalerScrubber
+    from ampcourse.widgets.scaler_trace import ScalerTrace
+
+    settings = (init_scale, growth_factor, backoff_factor)
+    return ScalerScrubber(ScalerTrace.of(*settings, growth_interval, steps, infs))

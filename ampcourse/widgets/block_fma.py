@@ -36,7 +36,7 @@ _GESTURES: dict[str, Callable[[BlockState, dict[str, Any]], BlockState]] = {
 class BlockPanel(anywidget.AnyWidget):
     """The drawn part: selectors, numbers, stages and the grid of bits."""
 
-    _esm = static("dom.js", "controls.js", "block_fma.js")
+    _esm = static("dom.js", "controls.js", "number_input.js", "block_fma.js")
     _css = static("theme.css", "controls.css", "block_fma.css")
     labels = traitlets.Dict(words.BLOCK_LABELS).tag(sync=True)
     stages: traitlets.List[Any] = traitlets.List(list(words.STAGES.values())).tag(sync=True)

@@ -2,31 +2,10 @@
 
 const STAGE = { exponents: 1, alignment: 2, cut: 3, sum: 4, rounding: 5 };
 
-/** One number: its field, named for a screen reader, its message where it is refused. */
-function numberInput(name, label, onText) {
-  const input = make("input", {
-    type: "text", class: "amp-number", "data-field": name, "aria-label": label,
-    spellcheck: "false", autocomplete: "off", autocapitalize: "off",
-  });
-  let shown = null;
-  input.addEventListener("change", () => onText(input.value));
-  // The same text again is no change to the browser, but after a refusal it is one here.
-  input.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && input.getAttribute("aria-invalid") === "true") onText(input.value);
-  });
-  return {
-    input,
-    show(text) {
-      if (text !== shown || input.getAttribute("aria-invalid") !== "true") input.value = text;
-      shown = text;
-    },
-  };
-}
-
 /** The numbers: one row of fields for each term, one for C, a button for another term. */
 function numberList(labels, mail) {
   const rows = make("div", { class: "amp-terms" });
-  const problem = make("p", { class: "amp-problem", role: "alert", id: `amp-${Math.random().toString(36).slice(2)}` });
+  const problem = problemLine();
   const add = make("button", { type: "button", class: "amp-button" }, labels.add);
   const known = new Map();
   let focusNext = null;
@@ -97,21 +76,8 @@ function numberList(labels, mail) {
   }
 
   function refuse(refusal) {
-    for (const input of rows.querySelectorAll("[aria-invalid=true]")) {
-      input.removeAttribute("aria-invalid");
-      input.removeAttribute("aria-describedby");
-    }
-    problem.replaceChildren();
-    if (!refusal.message) return;
-    focusNext = null;
-    const input = refusal.field ? rows.querySelector(`[data-field=${refusal.field}]`) : null;
-    input?.setAttribute("aria-invalid", "true");
-    input?.setAttribute("aria-describedby", problem.id);
-    problem.append(refusal.message);
-    if (refusal.at) {
-      problem.append(": ", make("code", {}, refusal.before,
-        make("mark", {}, refusal.at === " " ? "\u2423" : refusal.at), refusal.after));
-    }
+    if (refusal.message) focusNext = null;
+    showRefusal(rows, problem, refusal);
   }
 
   const root = make("div", { class: "amp-numbers", role: "group", "aria-label": labels.numbers },
