@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 from ampcourse.decode import decode
 from ampcourse.encode import encode
@@ -33,15 +35,22 @@ class Entry:
     @property
     def value(self) -> float:
         """The number rounded to the format, to nearest; exact as a float."""
-        return decode(encode(read_number(self.text), self.format), self.format).value
+        return _read(self.text, self.format)[0]
 
     @property
     def exact(self) -> bool:
         """Whether the format has the number."""
-        typed, value = read_number(self.text), self.value
-        if isinstance(typed, float):
-            return typed == value or typed != typed
-        return abs(value) < float("inf") and Fraction(value) == typed
+        return _read(self.text, self.format)[1]
+
+
+# A gesture changes one number of many and compares nine GPUs: reading text is most of the work.
+@lru_cache(maxsize=1024)
+def _read(text: str, format: str) -> tuple[float, bool]:
+    typed = read_number(text)
+    value = decode(encode(typed, format), format).value
+    if isinstance(typed, float):
+        return value, typed == value or typed != typed
+    return value, math.isfinite(value) and Fraction(value) == typed
 
 
 @dataclass(frozen=True)
