@@ -20,7 +20,11 @@ _LOOKS = (
     (GREEN, "D", "-."),
     (GREY, "o", "-"),
     (INK, "x", ":"),
+    (BLUE, "P", "--"),
+    (VERMILLION, "*", ":"),
 )
+#: Room for one label, as a share of the axis.
+_LABEL_HEIGHT = 0.06
 
 
 def error_growth(
@@ -29,26 +33,38 @@ def error_growth(
     """Return one line per accumulator over the number of products, both axes in powers of two.
 
     `curves` maps a label to (number of products, error) pairs; errors of 0 are left out, since a
-    logarithmic axis has no place for them. Each label stands at the end of its line.
+    logarithmic axis has no place for them. Each label stands at the end of its line, or just above
+    the label below it where lines end together.
     """
     ax = new_axes(height=4.2)
-    looks = cycle(_LOOKS)
-    for label, points in curves.items():
-        colour, marker, dashes = next(looks)
-        shown = [(terms, error) for terms, error in points if error > 0]
-        if not shown:
-            continue
-        xs, ys = zip(*shown, strict=True)
-        ax.plot(xs, ys, dashes, color=colour, marker=marker, markersize=5, label=label)
-        ax.annotate(
-            label, (xs[-1], ys[-1]), (8, 0), color=colour, va="center", weight="bold",
-            textcoords="offset points",
-        )  # fmt: skip
     ax.set_xscale("log", base=2)
-    ax.set_xticks(sorted({terms for points in curves.values() for terms, _ in points}))
     ax.set_yscale("log", base=2)
+    ends: dict[str, tuple[int, float, str]] = {}
+    for (label, points), (colour, marker, dashes) in zip(curves.items(), cycle(_LOOKS)):
+        shown = [(terms, error) for terms, error in points if error > 0]
+        if shown:
+            xs, ys = zip(*shown, strict=True)
+            ax.plot(xs, ys, dashes, color=colour, marker=marker, markersize=5, label=label)
+            ends[label] = (xs[-1], ys[-1], colour)
+    _label(ax, ends)
+    ax.set_xticks(sorted({terms for points in curves.values() for terms, _ in points}))
     ax.grid(True)
     ax.set_xlim(right=ax.get_xlim()[1] * 6)  # room for the labels
     ax.set_xlabel("number of products, K")
     ax.set_ylabel(unit)
     return ax
+
+
+def _label(ax: Axes, ends: Mapping[str, tuple[int, float, str]]) -> None:
+    """Write each label beside the last point of its line, from the lowest up."""
+    bottom, top = ax.get_ylim()
+    step = (top / bottom) ** _LABEL_HEIGHT  # a factor: the axis is logarithmic
+    free = 0.0
+    for label, (x, y, colour) in sorted(ends.items(), key=lambda end: end[1][1]):
+        y = max(y, free)
+        free = y * step
+        ax.set_ylim(bottom, max(top, free))
+        ax.annotate(
+            label, (x, y), (8, 0), color=colour, va="center", weight="bold",
+            textcoords="offset points",
+        )  # fmt: skip

@@ -45,7 +45,7 @@ r"""
 
 A **fused multiply-add** (FMA) computes $a \times b + c$ and rounds once. A matrix product with an
 addition, **GEMM**, $D = A \cdot B + C$, is nothing but FMAs: for each element of $D$ start with
-that of $C$ and add one product after the other. That chain of sums is called the **accumulator**.
+that of $C$ and add one product after the other. The running sum is kept in the **accumulator**.
 
 A Tensor Core does a tile of this in one instruction, HMMA: 32 threads together hand it a tile of
 each matrix. The usual tile since Ampere is `m16n8k16`: 16 rows of A, 8 columns of B, 16 products
@@ -74,7 +74,8 @@ Python floats. For each element start from C, add the products for k = 0, 1, 2, 
 and round to the nearest FP32 number after every addition. Return D as rows, too.
 
 In this lesson `fp32(x)` rounds to the nearest FP32 number, and `bits(x)` shows its code (a number
-that FP32 does not have comes out as it is, so that you see it). All sums stay far below overflow.
+that FP32 does not have comes out as it is, so that you see it). Solutions may use what the next
+cell imports, and numpy. All sums stay far below overflow.
 """
 
 # %% tags=["setup"]
@@ -239,7 +240,8 @@ r"""
 A real Tensor Core does not chain FMAs. It takes $L$ products and C at once, lines them up, and
 adds them as integers. Play with one block before you read the rule:
 
-1. Choose the example "1·1 − (1 − 2^-24)", then V100 and A100. Which bit makes the difference?
+1. Choose the first example, $1·1 − (1 − 2^{-24})$, then step through its stages for V100 and for
+   A100. Which bit makes the difference?
 2. Put a large product beside small ones. Which of their bits fall off, and does the sign matter?
 3. Type numbers of your own until the block and the correctly rounded sum disagree.
 """
@@ -256,14 +258,15 @@ The rule, in five steps:
 1. **Products are exact**, and so is C. A term that is zero takes no further part.
 2. **Each term has an exponent.** For a product it is the sum of its factors' exponents; the
    product is *not* normalised: 1.5 × 1.5 = 2.25 has exponent 0 + 0. A subnormal number keeps the
-   lowest exponent of its format, -14 in FP16 and -126 in FP32. C has its own exponent.
+   lowest exponent of its format, −14 in FP16 and −126 in FP32. C has its own exponent.
 3. **Cut.** With $e$ the largest exponent of all terms, each term, C too, is cut to a multiple of
    $2^{e-F}$, toward zero. $F$, the number of **fraction bits**, depends on the GPU.
 4. **Add exactly.** What is left are integer multiples of $2^{e-F}$, so order does not matter.
 5. **Round once.** FP32 keeps 24 significant bits: the rest is cut off, toward zero again.
 
 Steps 2 and 3 explain the opening: with C = 1 the largest exponent is 0, and a V100 with $F = 23$
-cuts each $2^{-24}$ to nothing, while an A100 with $F = 24$ keeps all four.
+cuts each $2^{-24}$ to nothing, while an A100 with $F = 24$ keeps all four. (Plain FP32 adds one
+at a time, and each $1 + 2^{-24}$ is a tie that goes back to 1.)
 
 The library takes a block apart as the widget does (`lost` is what was cut off):
 """
@@ -547,15 +550,18 @@ for gpu, part in share.items():
 
 # %% [markdown]
 r"""
-Not one of these is a defect. The differences sit in the last bits, and adders without rounding
-are small and fast. But "FP32 accumulation" in a data sheet does not mean IEEE 754 arithmetic, and
-the same program can give other bits on another GPU. (With FP16 output, rounded to nearest, the
-cut hardly ever shows: nearly all results agree.)
+With 16 products a V100 chains four blocks and cuts after each, an A100 two, and an H100 does all
+in one. Not one of these results is a defect. The differences sit in the last bits, and adders
+without rounding are small and fast. But "FP32 accumulation" in a data sheet does not mean IEEE
+754 arithmetic, and the same program can give other bits on another GPU. (With FP16 output a block
+rounds to nearest, which hides the cut almost always; but a chain then carries only FP16 from
+block to block.)
 
 ## Which GPU am I?
 
 The steps are the same on all of NVIDIA's Tensor Cores; two numbers differ. (A longer dot product
-is a chain of blocks: the result of one is the C of the next.)
+is a chain of blocks: the result of one is the C of the next. So an `m16n8k16` is two blocks deep
+on an A100 and one on an H100.)
 
 | FP16 inputs, FP32 sum | V100 | T4, A100, A2, Ada, L40S | H100, H200, B200 |
 |---|---|---|---|
@@ -595,9 +601,10 @@ Someone ran two series of sums on an unknown machine. Work out its $L$ and its $
 - `places[n]` is the output for 1.5·1.5 in place 0, −1.5·1.5 in place n, and C = $2^{-23}$.
 - `sizes[f]` is the output for 1·1 in place 0, −1·1 in place 1, and C = $2^{-f}$.
 
-All other places hold 0, and outputs are FP32. Both are dictionaries from int to float, in any
-order; each begins before the point you look for and ends after it. Every machine here has
-$L \ge 2$ and $F \ge 23$, and it need not be one that is sold. Return the pair `(L, F)`.
+All other places hold 0, and outputs are FP32. (Note that $2.25 + 2^{-23}$ has one bit too many
+for FP32.) Both are dictionaries from int to float, in any order; each begins before the point you
+look for and ends after it. Every machine here has $L \ge 2$ and $F \ge 23$, and it need not be
+one that is sold. Return the pair `(L, F)`.
 """
 
 
@@ -826,8 +833,8 @@ r"""
 ## A thousand products long
 
 One block loses a bit or two. What if a dot product has thousands of terms, and the result of each
-block is cut before it goes into the next? A cut always makes the sum smaller, so the losses add
-up; rounding to nearest errs on both sides, and much of it cancels.
+block is cut before it goes into the next? Where all terms have one sign, each cut makes the sum
+smaller, so the losses add up; rounding to nearest errs on both sides, and much of it cancels.
 
 FP8 makes this visible. On an H100, `wgmma`, the instruction for large matrices, adds FP8 products
 with only $F = 13$, and cuts the output to 13 fraction bits, too: 14 bits in all, held in an FP32
@@ -889,10 +896,11 @@ for name, factor in growth.items():
 r"""
 Rounding to nearest behaves like a random walk: 16 times as many terms, about $\sqrt{16} = 4$
 times the error. The Tensor Cores' cuts all go one way, so the error keeps pace with K, 16 times
-or somewhat more. With 14 bits or 11 it gets worse than that: near 1024 the numbers of the sum are
-so far apart that most of each product falls off. Promotion stops the growth where it was at 128.
-(For random matrices with K = 4096 the DeepSeek-V3 report, arXiv 2412.19437, section 3.3.2, quotes
-errors of nearly 2 % at most.)
+or somewhat more. With few bits it gets worse than that: where a sum is above 512, numbers of 14
+bits are 1/16 apart and FP16 numbers 1/2, while a product is 1/4 on average, so a good part of it
+or all of it is lost. Promotion stops the growth where it was at K = 128. (For random matrices
+with K = 4096 the DeepSeek-V3 report, arXiv 2412.19437, section 3.3.2, quotes errors of nearly 2 %
+at most.)
 
 ### t03_5 · Watch the error grow
 
@@ -1093,7 +1101,7 @@ class Sheet(NamedTuple):
     fp32_cores: int  # per SM, one FMA per clock each
     tensor_cores: int  # per SM
     fma: int  # FMAs per clock of one Tensor Core, 16-bit operands
-    ghz: float  # boost clock
+    ghz: float  # boost clock of the Tensor Cores
 
 
 V100 = Sheet(84, 80, 64, 8, 64, 1.53)
@@ -1234,13 +1242,11 @@ The library has the sheets of more GPUs; their peaks for dense matrices follow t
 # %%
 from ampcourse.tensor_core.throughput import GPUS, peak_tflops, ridge
 
-print("TFLOP/s      FP32     FP16   ratio   limited by memory below")
+print("TFLOP/s      FP32     FP16   ratio   operations per byte, at least")
 for name, gpu in GPUS.items():
     fp32_peak, fp16_peak = peak_tflops(gpu, "fp32"), peak_tflops(gpu, "fp16")
     ratio, limit = fp16_peak / fp32_peak, ridge(gpu, "fp16")
-    print(
-        f"{name:10} {fp32_peak:6.1f} {fp16_peak:8.1f} {ratio:7.1f} {limit:7.0f} operations per byte"
-    )
+    print(f"{name:10} {fp32_peak:6.1f} {fp16_peak:8.1f} {ratio:7.1f} {limit:7.0f}")
 
 # %% [markdown]
 r"""
@@ -1258,11 +1264,13 @@ print(f"16 times longer:  you said {my_growth}, in the figure {growth['FP8 wgmma
 # %% [markdown]
 r"""
 - **"Tensor Cores accumulate in FP16."** With FP32 output the sum has 24 bits and more on the way.
-  With FP16 output, too, the products are exact and a block is rounded once. (t03_1)
+  With FP16 output, too, products are exact and a block is rounded once; only from block to block
+  the sum is FP16. (t03_1)
 - **"FP32 accumulation is IEEE arithmetic."** Terms are cut before they are added, and the sum is
   cut, not rounded (t03_2).
 - **"Two GPUs give the same bits."** Only if $L$ and $F$ agree (t03_3).
-- **"Order never matters."** Inside a block it does not; which products share a block does.
+- **"Order never matters."** Inside a block it does not; which products share a block does. In the
+  second of the three sums, put $-2^{11}$ into place 1, and an A100 gives $2^{-13}$ instead of 0.
 - **"TF32 is FP32, only faster."** Of each factor 13 bits are thrown away (t03_4).
 - **"I can test FP16 matmul on the CPU."** You see FP32 sums, rounded once to FP16. 
 - **"FP8 on Hopper accumulates in FP32."** `wgmma` has 14 bits, in an FP32 register. `mma.sync` is
@@ -1278,8 +1286,8 @@ r"""
 
 A Tensor Core multiplies exactly, lines up all terms of a block by the largest exponent, cuts what
 sticks out below, adds the rest exactly and cuts once more at the end. The number of products in a
-block and the bits it keeps depend on the generation, so the last bits do, too. Cuts only ever
-shrink a sum; over thousands of terms that shows, and with 14 bits it shows soon. In return a
+block and the bits it keeps depend on the generation, so the last bits do, too. Cuts all go one
+way; over thousands of terms of one sign that shows, and with 14 bits it shows soon. In return a
 Tensor Core does dozens or hundreds of FMAs per clock, if the shapes are right and the data arrive
 in time.
 

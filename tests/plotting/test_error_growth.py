@@ -23,14 +23,22 @@ def test_a_curve_without_an_error_has_no_line() -> None:
 
 
 def test_each_line_carries_its_name() -> None:
-    assert [text.get_text() for text in error_growth(CURVES).texts] == ["fp16", "fp32"]
+    assert {text.get_text() for text in error_growth(CURVES).texts} == {"fp16", "fp32"}
 
 
 def test_lines_differ_by_more_than_colour() -> None:
-    many = {str(n): [(1, 1.0), (2, 2.0 + n)] for n in range(6)}
+    many = {str(n): [(1, 1.0), (2, 2.0 + n)] for n in range(8)}
     lines = error_growth(many).lines
-    assert len({(line.get_marker(), line.get_linestyle()) for line in lines}) == 6
-    assert len({line.get_color() for line in lines}) == 6
+    assert len({(line.get_marker(), line.get_linestyle()) for line in lines}) == 8
+    assert len({line.get_marker() for line in lines}) == 8
+
+
+def test_labels_keep_a_distance_where_lines_end_together() -> None:
+    ax = error_growth({"low": [(1, 1.0), (2, 9.0)], "high": [(1, 64.0), (2, 9.1)]})
+    heights = {text.get_text(): float(text.xy[1]) for text in ax.texts}  # type: ignore[attr-defined]
+    assert heights["low"] == 9.0
+    assert heights["high"] > 1.2 * heights["low"]
+    assert heights["high"] < ax.get_ylim()[1]
 
 
 def test_both_axes_count_in_powers_of_two() -> None:
