@@ -128,12 +128,19 @@ def test_what_lies_beyond_the_axis_is_in_the_outermost_bars() -> None:
     assert "-80 and beyond" in told["bars"][0]["title"]
 
 
+def test_the_axis_has_room_for_the_largest_scale() -> None:
+    _, told = shown(np.array([2.0**-40, 1.5 * 2.0**10], np.float32), shift=24)
+    assert [bar["at"][1] < 1 for bar in told["bars"]] == [True] * len(told["bars"])
+    assert not any("beyond" in bar["title"] for bar in told["bars"])
+
+
 def test_log_heights_lift_the_small_bars_and_keep_the_tallest() -> None:
     state, told = shown(gradients())
     logarithmic = readout(state.with_height("log"))
     pairs = zip(told["bars"], logarithmic["bars"], strict=True)
     for share, log in pairs:
-        assert log["kept"] + log["flushed"] >= share["kept"] + share["flushed"]
+        low, lifted = (bar["kept"] + bar["flushed"] for bar in (share, log))
+        assert lifted > low or low in (0, 1)
     assert max(bar["kept"] + bar["flushed"] for bar in logarithmic["bars"]) == 1
 
 
@@ -164,9 +171,9 @@ def test_the_headroom_is_told_in_binades(largest: float, doublings: int) -> None
 def test_shares_are_nothing_and_all_only_where_that_is_so() -> None:
     from ampcourse.widgets.window_words import percent
 
-    pairs = ((0, 9), (1, 10**6), (1, 3), (10**6 - 1, 10**6), (7, 7))
+    pairs = ((0, 9), (1, 10**6), (1, 1500), (1, 3), (10**6 - 1, 10**6), (7, 7))
     told = [percent(*pair) for pair in pairs]
-    assert told == ["0 %", "< 0.1 %", "33.3 %", "> 99.9 %", "100 %"]
+    assert told == ["0 %", "< 0.1 %", "< 0.1 %", "33.3 %", "> 99.9 %", "100 %"]
 
 
 def _rows(state: WindowState) -> list[tuple[str, str]]:
