@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -103,7 +105,8 @@ def narrowed(values: Array, x: Array, fmt: FloatFormat) -> Array:
         return values
     narrow = cast(values, x.dtype)
     if not holds(dtype_name(x), fmt):
-        lost = (cast(narrow, values.dtype) != values) & (values == values)
+        with gradual_underflow():
+            lost = (cast(narrow, values.dtype) != values) & (values == values)
         if lost.any():
             number, value = float(x[lost].reshape(-1)[0]), float(values[lost].reshape(-1)[0])
             raise ValueError(
@@ -114,8 +117,33 @@ def narrowed(values: Array, x: Array, fmt: FloatFormat) -> Array:
 
 
 def cast(x: Array, dtype: Any) -> Array:
-    """Convert an array to a dtype of its library."""
-    if is_tensor(x):
-        return x.to(dtype)
-    with np.errstate(all="ignore"):
-        return x.astype(dtype)
+    """Convert an array to a dtype of its library that holds its numbers."""
+    with gradual_underflow(), np.errstate(all="ignore"):
+        if not is_tensor(x):
+            return x.astype(dtype)
+        torch: Any = sys.modules["torch"]
+        if dtype is not torch.bfloat16:
+            return x.to(dtype)
+        # torch loses the sign of a NaN on the way to bfloat16, which is the upper half of
+        # float32; nothing is lost with the lower half of a number that bfloat16 holds.
+        return (x.float().view(torch.int32) >> 16).to(torch.int16).view(torch.bfloat16)
+
+
+@contextmanager
+def gradual_underflow() -> Iterator[None]:
+    """Switch the processor's flushing of subnormals off for a while, if someone switched it on.
+
+    ``torch.set_flush_denormal(True)`` makes the whole thread, numpy included, read and write
+    subnormal floats as zero.
+    """
+    smallest = np.array([1], np.int32).view(np.float32)
+    if (smallest * np.float32(1))[0] != 0:
+        yield
+        return
+    import torch  # nothing else that we know of switches it on
+
+    torch.set_flush_denormal(False)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(True)

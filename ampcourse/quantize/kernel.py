@@ -138,7 +138,10 @@ def _align(random: Array, rule: Rule) -> Array:
     which cuts the fraction to their width.
     """
     surplus = rule.random_bits - rule.guard_bits
-    return random >> surplus if surplus >= 0 else random << -surplus
+    if surplus <= 0:
+        return random << -surplus
+    # The mask takes away the copies of the sign that the shift brings in.
+    return (random >> surplus) & ((1 << rule.guard_bits) - 1)
 
 
 def _flush(steps: Array, rule: Rule) -> Array:

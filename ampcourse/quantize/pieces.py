@@ -7,14 +7,20 @@ processor's cache meanwhile; on a GPU, pieces keep the intermediate results smal
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from ampcourse.formats import FloatFormat
 from ampcourse.quantize.array_ops import Array, is_tensor, ops_for
-from ampcourse.quantize.arrays import dtype_name, flat_view, holds, new_like, shaped_like
+from ampcourse.quantize.arrays import (
+    dtype_name,
+    flat_view,
+    gradual_underflow,
+    holds,
+    new_like,
+    shaped_like,
+)
 from ampcourse.quantize.kernel import decode_patterns, round_patterns
 from ampcourse.quantize.random_integers import integer_source
 from ampcourse.quantize.rule import Rule, Target
@@ -69,23 +75,3 @@ def code_dtype(fmt: FloatFormat) -> str:
 def _pieces(flat: Array) -> Iterator[slice]:
     length = _DEVICE_PIECE if is_tensor(flat) else _CACHE_PIECE
     return (slice(start, start + length) for start in range(0, len(flat), length))
-
-
-@contextmanager
-def gradual_underflow() -> Iterator[None]:
-    """Switch the processor's flushing of subnormals off for a while, if someone switched it on.
-
-    ``torch.set_flush_denormal(True)`` makes the whole thread, numpy included, read and write
-    subnormal floats as zero.
-    """
-    smallest = np.array([1], np.int32).view(np.float32)
-    if (smallest * np.float32(1))[0] != 0:
-        yield
-        return
-    import torch  # nothing else that we know of switches it on
-
-    torch.set_flush_denormal(False)
-    try:
-        yield
-    finally:
-        torch.set_flush_denormal(True)

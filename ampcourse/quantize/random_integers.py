@@ -10,7 +10,8 @@ import numpy as np
 
 from ampcourse.quantize.array_ops import Array, is_tensor
 
-#: From a count and a width, 32 or 64, to that many signed integers; None where none are needed.
+#: From a count and a width, 32 or 64, to that many signed integers of that width, whose lowest
+#: bits are the random ones; None where none are needed.
 IntegerSource = Callable[[int, int], Array | None]
 
 
@@ -51,9 +52,9 @@ def _torch_source(device: Any, random_bits: int, generator: Any) -> IntegerSourc
             1 << random_bits,
             (count,),
             generator=generator,
-            dtype=torch.int32 if width == 32 and random_bits < 32 else torch.int64,
+            dtype=torch.int32 if random_bits < 32 else torch.int64,
             device=device,
-        )
+        ).to(torch.int32 if width == 32 else torch.int64)
         return integers.numpy() if device.type == "cpu" else integers
 
     return draw
