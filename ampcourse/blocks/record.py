@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ampcourse.blocks.layout import Layout, library
 from ampcourse.blocks.schemes import BlockScheme
-from ampcourse.formats import FP32, get_format
+from ampcourse.formats import E4M3, FP32, get_format
 from ampcourse.quantize import decode_array, quantize
 
 if TYPE_CHECKING:
@@ -43,19 +43,25 @@ class QuantizedBlocks:
     def dequantize(self) -> Array:
         """Return the numbers that are stored, in the dtype of the array that was quantised.
 
-        The product of element and scales is exact and rounded once, to nearest even, if that
-        dtype needs it (FP16 cannot hold all of MXFP8's range, float32 not all digits of an
-        NVFP4 product). All values of a block with a NaN scale are NaN (MX 1.0, 5.1).
+        The product of element and scales is rounded once, to nearest even, if that dtype
+        needs it (FP16 cannot hold all of MXFP8's range, float32 not all digits of an NVFP4
+        product). All values of a block with a NaN scale are NaN (MX 1.0, 5.1).
         """
-        xp = library(self.elements.codes)
-        scheme, wide = self.scheme, xp.float64
-        values = self.layout.split(decode_array(self.elements.codes, scheme.element, dtype=wide))
-        scales = decode_array(self.scales.codes, scheme.scale, dtype=wide)
-        exact = self.layout.join(values * self.layout.across(scales) * self.tensor_scale)
-        if self.dtype == wide:
-            return exact
+        # Here element times block scale is exact even in float32: one rounding is left.
+        few_bits = not self.scheme.tensor_scale or self.scheme.scale == E4M3
+        if few_bits and self.dtype == self.elements.values.dtype:
+            return self._product(self.elements.values, self.scales.values)
+        double, scheme = library(self.elements.codes).float64, self.scheme
+        exact = self._product(
+            decode_array(self.elements.codes, scheme.element, dtype=double),
+            decode_array(self.scales.codes, scheme.scale, dtype=double),
+        )
         rounded = quantize(exact, get_format(str(self.dtype).rpartition(".")[-1]))
         return rounded.to(self.dtype) if hasattr(rounded, "to") else rounded.astype(self.dtype)
+
+    def _product(self, elements: Array, scales: Array) -> Any:
+        blocks = self.layout.split(elements) * self.layout.across(scales)
+        return self.layout.join(blocks * self.tensor_scale)
 
     @property
     def bits_per_value(self) -> float:

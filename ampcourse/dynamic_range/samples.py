@@ -11,8 +11,8 @@ from ampcourse.dynamic_range.values import flat
 if TYPE_CHECKING:
     import torch
 
-#: Tensors waiting to be counted; beyond that the waiting ones are counted at once.
-_WAITING = 256
+#: How many elements may wait to be counted; beyond that they are counted at once.
+_WAITING = 1 << 20
 
 #: Elements side by side that a sample takes: a cache line of float32.
 _RUN = 16
@@ -31,13 +31,14 @@ class Samples:
         self._step = 0
         self._begun: list[int] = []
         self._waiting: list[tuple[tuple[int, str, str], torch.Tensor, float, int]] = []
+        self._elements = 0
         self._counted: dict[tuple[int, str, str], ExponentHistogram] = {}
 
     def begin(self, step: int) -> None:
         """Count what waits and put what comes next under this step."""
         self._count()
         self._step = step
-        if step not in self._begun:
+        if self._begun[-1:] != [step]:
             self._begun.append(step)
 
     def take(self, kind: str, name: str, tensor: torch.Tensor, factor: float = 1.0) -> None:
@@ -45,7 +46,8 @@ class Samples:
         values = flat(tensor)
         sample = _spread(values, self._most, self._step)
         self._waiting.append(((self._step, kind, name), sample, factor, len(values)))
-        if len(self._waiting) >= _WAITING:
+        self._elements += len(sample)
+        if self._elements > _WAITING:
             self._count()
 
     @property
@@ -66,7 +68,7 @@ class Samples:
         return sum(found[1:], found[0]) if found else None
 
     def _count(self) -> None:
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting, self._elements = self._waiting, [], 0
         for (key, _, factor, population), values in zip(waiting, _moved(waiting), strict=True):
             tally = Tally()
             tally.add(values if factor == 1.0 else values * factor)
