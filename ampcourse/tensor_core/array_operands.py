@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ampcourse.formats import FloatFormat
 from ampcourse.tensor_core.operands import inexact_message
 
-#: Rows of a result have no other type than float32, or a float32 CPU tensor for tensors.
+#: A numpy array, a numpy scalar for no axes, or a CPU tensor where one came in; torch is optional.
 Result = Any
 
 

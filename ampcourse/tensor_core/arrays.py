@@ -117,8 +117,12 @@ def gemm(
 def to_tf32(x: ArrayLike) -> Result:
     """Drop the low 13 of float32's 23 fraction bits, as Tensor Cores do to TF32 operands.
 
-    Nothing is rounded: magnitudes become smaller or stay (PeerJ CS 7:e330
-    and arXiv 2511.10909 measured it).
+    Nothing is rounded: a magnitude gets smaller or stays. Takes and returns arrays as `mma`
+    does; values must be exact in float32, else ValueError. As modelled by mmasim 2.1.1, after
+    arXiv 2511.10909.
+
+    >>> hex(to_tf32(1 + 2**-10 + 2**-11).view(np.uint32))
+    '0x3f802000'
     """
     values = read(x, "x")
     check_array(values, FP32, "x")

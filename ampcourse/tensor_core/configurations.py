@@ -6,7 +6,7 @@ the fields here. Sources, named in each record by their short names:
 - "PeerJ CS 7:e330": Fasi, Higham, Mikaitis, Pranesh, Numerical behavior of NVIDIA tensor
   cores, PeerJ Computer Science 7:e330 (2021): probes run on V100, T4 and A100.
 - "recorded rows": outputs recorded on eight GPUs, from MATLAB-tensor-core by Khattak and
-  Mikaitis (their paper is arXiv 2512.07004); each is one block with normal, finite operands.
+  Mikaitis (their paper is arXiv 2512.07004); each is one instruction with normal, finite operands.
 - "mmasim 2.1.1": the model that came with arXiv 2511.10909. What the rows do not reach
   (infinity, NaN, signed zeros, subnormals, overflow, chained blocks) follows it throughout.
 """
@@ -21,6 +21,8 @@ from typing import Literal
 
 from ampcourse.formats import FORMATS, FP16, FloatFormat, get_format
 
+#: mma.sync stands for the shapes that a generation brought, m16n8k8 on the T4 and so on. Turing
+#: also takes Volta's m8n8k4, which there follows the V100's rule (mmasim 2.1.1): use "V100".
 Instruction = Literal["mma.sync", "wgmma", "tcgen05"]
 Rounding = Literal["toward_zero", "nearest_even"]
 

@@ -95,7 +95,8 @@ class Sums:
         self._find_emax(a, b, rule)
         lowest, highest = int(self._emax.min()), int(self._emax.max())
         # 1 / quantum = 2^(F - emax), put together from its exponent field.
-        np.subtract(rule.fraction_bits + _BIAS, self._emax, out=self._scale_bits)
+        np.subtract(rule.fraction_bits + _BIAS, self._emax, out=self._exponent)
+        np.copyto(self._scale_bits, self._exponent)
         np.left_shift(self._scale_bits, _FRACTION_BITS, out=self._scale_bits)
         self.values *= self._scale
         np.trunc(self.values, out=self.values)
@@ -120,7 +121,8 @@ class Sums:
     def _add_narrow_products(self, a: Side, b: Side) -> None:
         """Do the same in half the memory, for finite operands with exponents of 5 bits."""
         # No product is below 2^-48 but zero, so a larger scale would serve none.
-        np.minimum(self._scale, 2.0**100, out=self._scale32, casting="unsafe")
+        np.copyto(self._scale32, self._scale, casting="unsafe")
+        np.minimum(self._scale32, 2.0**100, out=self._scale32)
         for start in range(0, len(a.values), 16):
             self._whole_sum[...] = 0
             for x, y in zip(
@@ -135,8 +137,9 @@ class Sums:
     def _find_emax(self, a: Side, b: Side, rule: Configuration) -> None:
         """Set emax to the largest exponent among the products and C."""
         np.right_shift(self._bits, _FRACTION_BITS, out=self._scale_bits)
-        self._scale_bits &= 0x7FF
-        np.subtract(self._scale_bits, _BIAS, out=self._emax, casting="unsafe")
+        np.copyto(self._emax, self._scale_bits, casting="unsafe")
+        self._emax &= 0x7FF
+        self._emax -= _BIAS
         for x, y in zip(a.exponents, b.exponents, strict=True):
             np.add(x, y, out=self._exponent)
             np.maximum(self._emax, self._exponent, out=self._emax)
