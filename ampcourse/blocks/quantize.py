@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ampcourse.blocks.division import divide_to_odd
 from ampcourse.blocks.layout import Layout, library, make_layout
 from ampcourse.blocks.record import Coded, QuantizedBlocks
 from ampcourse.blocks.reference import scale_code_of, tensor_scale_of, zero_scale_code
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
 _BIAS, _SIGNIFICAND_BITS = 1023, 52  # of float64, in which amax is looked at
 _HIDDEN_BIT = 1 << _SIGNIFICAND_BITS
+_SMALLEST = 2.0**-1074
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
@@ -74,7 +74,7 @@ def quantize_blocks(
                 torchao and gfloat do), "one" (default per tensor) or, where the format
                 has it, "zero" (default for NVFP4, whose block then is all zeros)
     nonfinite   an infinity or NaN in a block: "block" makes the scale NaN and so the whole
-                block (MX 1.0, 5.1), elements are stored as 0; "element" keeps it in its
+                block (MX 1.0), elements are stored as 0; "element" keeps it in its
                 element, infinities clamped, NaN only where the element has one (ValueError
                 elsewhere); "error" raises ValueError. amax is that of the finite numbers.
     partial     a last block that is not full: "error" raises ValueError, "pad" fills it
@@ -104,7 +104,7 @@ def quantize_blocks(
     scale_codes = _scale_codes(largest, overall, shared, lost, scheme, rule)
     scales = decode_array(scale_codes, scheme.scale, dtype=blocks.dtype)
     elements = encode_array(
-        _over_scale(blocks, scales * float(shared), x),
+        _over_scale(blocks, scales * float(shared)),
         scheme.element,
         mode,
         "saturate",
@@ -190,7 +190,7 @@ def _scale_codes(
         codes = xp.full_like(largest, scale_code_of(overall, scheme, rule), dtype=xp.int64)
     else:
         mode = "up" if rule.scale_rule == "up" else "nearest_even"
-        wanted = divide_to_odd(largest, float(shared * scheme.element.max))
+        wanted = largest / float(shared * scheme.element.max)  # as exact as in _over_scale
         codes = encode_array(wanted, scheme.scale, mode, "saturate")
         codes = xp.where(codes == 0, _like(codes, zero_scale_code(scheme, rule)), codes)
     return xp.where(lost, _like(codes, scheme.scale.nan_code), codes)
@@ -206,20 +206,22 @@ def _power_codes(largest: Any, scheme: BlockScheme, rule: BlockRule) -> Any:
     return xp.where(largest == 0, _like(codes, zero_scale_code(scheme, rule)), codes)
 
 
-def _over_scale(blocks: Any, scales: Any, x: Any) -> Any:
-    """Return the blocks over their scales, exact enough to be rounded once more.
+def _over_scale(blocks: Any, scales: Any) -> Any:
+    """Return the blocks over their scales in float64, exact enough to be rounded once more.
 
-    With float32 and narrower input an ordinary float64 quotient is: it has at most 24 bits
-    over at most 28, so it cannot come closer to a midpoint of elements than 2^-34 of it
-    unless it is that midpoint.
+    Elements and the midpoints between them have at most 5 significant bits and a scale has at
+    most 28, so their products with the scale are numbers of float64. A block entry that is
+    not such a product differs from it by at least 2^-53 of its size, and the quotient from
+    element or midpoint by as much, which is more than float64 rounds away.
     """
     xp = library(blocks)
     dead = ~(scales > 0)  # zero, or NaN for a block that is given up
     scales = xp.where(dead, 1.0, scales)[..., None]
     blocks = xp.where(dead[..., None], 0.0, blocks)
-    if x.dtype.itemsize < 8:
-        return blocks / scales
-    return divide_to_odd(blocks, scales)
+    quotients = blocks / scales
+    # What underflows, as float64 input can, is still no zero to a directed rounding.
+    lost = (quotients == 0) & (blocks != 0)
+    return xp.where(lost, xp.sign(blocks) * _SMALLEST, quotients)
 
 
 def _record(

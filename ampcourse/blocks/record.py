@@ -45,7 +45,7 @@ class QuantizedBlocks:
 
         The product of element and scales is rounded once, to nearest even, if that dtype
         needs it (FP16 cannot hold all of MXFP8's range, float32 not all digits of an NVFP4
-        product). All values of a block with a NaN scale are NaN (MX 1.0, 5.1).
+        product). All values of a block with a NaN scale are NaN (MX 1.0).
         """
         # Here element times block scale is exact even in float32: one rounding is left.
         few_bits = not self.scheme.tensor_scale or self.scheme.scale == E4M3

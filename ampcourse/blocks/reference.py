@@ -45,7 +45,7 @@ class Block:
     def dequantize(self) -> list[Fraction | float]:
         """Return the numbers that the block stands for, as fractions; infinity or NaN as float.
 
-        MX 1.0, 5.1: each value is the scale times the element, and with a NaN scale all
+        MX 1.0: each value is the scale times the element, and with a NaN scale all
         values are NaN.
         """
         scale = decode(self.scale_code, self.scheme.scale).fraction

@@ -1,6 +1,6 @@
 """Block formats as records: which elements, how many of them share a scale, and what it is.
 
-Sources: OCP Microscaling Formats (MX) Specification 1.0, table 1 for the MX formats (blocks of
+Sources: OCP Microscaling Formats (MX) Specification 1.0 for the MX formats (blocks of
 32 with an E8M0 scale); NVIDIA, Pretraining Large Language Models with NVFP4
 (arXiv 2509.25149) for NVFP4 (blocks of 16 with an E4M3 scale, and one FP32 scale for the whole
 tensor). Per-tensor scaling is how FP8 training began (Micikevicius et al., FP8 Formats for Deep

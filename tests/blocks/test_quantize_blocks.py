@@ -66,8 +66,8 @@ def assert_same_as_reference(x: np.ndarray, scheme: str | BlockScheme, **rules: 
 def test_codes_are_those_of_the_scalar_reference(name: str) -> None:
     powers = SCHEMES[name].scale == E8M0
     for seed, rule in enumerate(POWER_RULES if powers else FLOAT_RULES):
-        assert_same_as_reference(float32_patterns((6, 32), seed), name, scale_rule=rule)
-        assert_same_as_reference(edges(name)[seed::4], name, scale_rule=rule)
+        assert_same_as_reference(float32_patterns((2, 32), seed), name, scale_rule=rule)
+        assert_same_as_reference(edges(name)[seed::8], name, scale_rule=rule)
 
 
 @pytest.mark.slow
@@ -84,14 +84,14 @@ def test_codes_are_those_of_the_scalar_reference_on_many_blocks(name: str) -> No
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", ["mxfp4", "mxfp8_e4m3", "nvfp4"])
 def test_the_mode_is_that_of_the_elements(name: str, mode: str) -> None:
-    assert_same_as_reference(float32_patterns((3, 32), 7), name, mode=mode)
+    assert_same_as_reference(float32_patterns((2, 32), 7), name, mode=mode)
 
 
 @pytest.mark.parametrize("name", ["nvfp4", "per_tensor_e4m3", "mxfp8_e5m2"])
-def test_float64_is_not_rounded_twice(name: str) -> None:
+def test_float64_just_beside_a_midpoint_is_rounded_to_its_own_side(name: str) -> None:
     rng = np.random.default_rng(4)
     scheme = SCHEMES[name]
-    x = rng.standard_normal((8, 32))
+    x = rng.standard_normal((4, 32))
     found = quantize_blocks(x, scheme)
     scale = found.layout.across(found.scales.values.astype(float)) * found.tensor_scale
     # One step of float64 to either side of midpoints, times the scale that they will be
@@ -103,6 +103,13 @@ def test_float64_is_not_rounded_twice(name: str) -> None:
         y = found.layout.join(np.nextafter(near, towards))
         y = np.where(abs(y) > abs(x).max() / 16, x, y)
         assert_same_as_reference(y, scheme)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_quotients_that_underflow_are_still_no_zeros(mode: str) -> None:
+    x = np.ones((1, 32))
+    x[0, :4] = 1e300, 1e-300, -1e-300, 5e-324
+    assert_same_as_reference(x, "mxfp4", mode=mode)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +254,7 @@ def test_codes_pack_into_torchs_fp4_type_at_four_bits_a_value() -> None:
 
 
 def test_stochastic_elements_are_neighbours_with_the_right_mean() -> None:
-    x = np.full((1, 32 * 4000), 1.2, np.float32)
+    x = np.full((1, 32 * 1000), 1.2, np.float32)
     x[:, ::32] = 6.0
     found = quantize_blocks(
         x, "mxfp4", mode="stochastic", random_bits=16, generator=np.random.default_rng(13)

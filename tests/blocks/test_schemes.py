@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from ampcourse.blocks import SCHEMES, BlockScheme, get_scheme
@@ -68,3 +71,9 @@ def test_a_choice_that_the_scheme_does_not_have_is_refused_with_those_it_has(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         block_rule(SCHEMES[scheme], **choice)
+
+
+def test_the_scalar_reference_needs_no_numpy() -> None:
+    code = "from ampcourse.blocks import quantize_block; import sys; print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
