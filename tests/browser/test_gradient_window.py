@@ -109,6 +109,18 @@ def test_the_window_is_drawn_with_its_names_and_edges(page: Any) -> None:
     assert page.locator(".amp-edge").all_inner_texts() == ["2−24", "2−14", "216"]
 
 
+def test_every_bar_lies_in_front_of_the_window(page: Any) -> None:
+    hidden = page.evaluate("""() => [...document.querySelectorAll('.amp-bar-of')]
+        .filter(bar => bar.querySelector(':not([hidden])'))
+        .filter(bar => {
+            const place = bar.querySelector(':not([hidden])').getBoundingClientRect();
+            const top = document.elementFromPoint(
+                place.left + place.width / 2, place.bottom - 1);
+            return !bar.contains(top);
+        }).map(bar => bar.title)""")
+    assert hidden == []
+
+
 def test_updates_from_a_loop_change_the_bars_in_place(lab: Lab, page: Any) -> None:
     page.evaluate("""() => {
         window.added = 0;
