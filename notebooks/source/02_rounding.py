@@ -113,9 +113,9 @@ $2^e$ up to $2^{e+1}$, that is $2^{e-m}$, and from $2^{e_{\min}}$ down, through 
 to 0, it stays $2^{e_{\min}-m}$. $x$ is a finite float, smaller in size than the largest number.
 
 `math.frexp(x)` finds a binade exactly: $x = f \times 2^n$ with $0.5 \le |f| < 1$; of 0 it says $n
-= 0$. Your solutions may use `math`, `Fraction`, `np`, `inf`, the formats above and
-your own earlier solutions. The library (`to_bits`, `gaps` and so on) is for looking: the grader
-refuses it inside a solution.
+= 0$. Your solutions may use `math`, `Fraction`, `np`, `inf`, the formats above and your own
+earlier solutions. The library (`to_bits`, `gaps` and so on) is for looking: the grader refuses it
+inside a solution.
 """
 
 
@@ -445,12 +445,15 @@ print("a thousand at once:", w, "→", w + np.float16(1000 * update))
 r"""
 Added one by one, the updates leave the weight where it is, for ever; added up first, a thousand
 of them move it by a fifth. That is why mixed-precision training keeps **master weights** in FP32
-(`05_loss_scaling`). A constant can vanish as well: Adam adds $10^{-8}$ to a square root so that
-it never divides by 0, but
+(`05_loss_scaling`). A constant can vanish as well: Adam divides by a square root and adds
+$10^{-8}$ so that it never divides by 0. With all of it in FP16:
 """
 
 # %%
-print("1e-8 in FP16:", np.float16(1e-8))
+epsilon, gradient = np.float16(1e-8), np.float16(0)
+with np.errstate(invalid="ignore"):
+    step = gradient / (np.sqrt(gradient * gradient) + epsilon)
+print("1e-8 in FP16:", epsilon, "  Adam's step for a gradient of 0:", step)
 
 # %% [markdown]
 r"""
@@ -878,17 +881,17 @@ print(last)
 
 # %% [markdown]
 r"""
-With nearest, the sum first runs ahead: from 0.0625 on, each 0.0001 arrives as 0.00012, rounded
-up to two gaps of 0.00006 and, from 0.125 on, to one of 0.00012. At 0.25 the gap doubles again,
-half of it is 0.00012, and every further term is lost. The term is not too small for FP16; the sum
-has become too large for the term.
+With nearest, the sum first runs ahead: from 0.0625 on, each 0.0001 arrives as 0.00012, rounded up
+to two gaps of 0.00006 and, from 0.125 on, to one of 0.00012. At 0.25 the gap doubles again, half
+of it is 0.00012, and every further term is lost. The term is not too small for FP16; the sum has
+become too large for the term.
 
 ## Rounding by chance
 
 **Stochastic rounding** goes to the upper or the lower neighbour at random, and the nearer one is
 the more likely: if $x$ lies at three tenths of the gap, it goes up three times out of ten. A
-single result is often worse than the nearest number, but on average nothing is lost. The sum above
-follows the exact one with some noise.
+single result is often worse than the nearest number, but on average nothing is lost. The sum
+above follows the exact one with some noise.
 
 ### t02_5 · Round by chance, right on average
 
@@ -1200,11 +1203,10 @@ First what came of your predictions, and the facts for the list below:
 # %%
 in_fp16 = float(to_fp16(2**-25)), float(to_fp16(2**-25 * (1 + 2**-20)))
 print(f"ten thousand times 0.0001: you said {my_sum}, it is {float(running['nearest'][-1])}")
-print(f"largest d with 1 - d == 1: you said {my_lost}, it is 2**-12:", np.float16(1 - 2**-12))
+print(f"largest d with 1 - d == 1: you said {my_lost}, it is 2**-12")
 print(f"0.1 + 0.2 == 0.3:          you said {my_equal}, it is in {equal}")
-print(
-    f"the same sum by chance:    you said {my_repair}, it came near {float(running['exact'][-1])}"
-)
+near = f"{float(running['exact'][-1]):.4f}"
+print(f"the same sum by chance:    you said {my_repair}, it came near the exact {near}")
 print("65519 becomes", float(to_fp16(65519)), "and 65520 the code", hex(to_bits(65520, "fp16")))
 print("2^-25 becomes", in_fp16[0], "and what is just above it", in_fp16[1])
 
@@ -1224,7 +1226,7 @@ r"""
 - **"Toward zero is floor."** Not for negative numbers (t02_3).
 - **"Going through FP32 is harmless."** It moves whatever FP32 takes for the middle (t02_4).
 - **"A random rounding error makes the sum worse."** Each step, yes; but errors with mean zero
-  nearly cancel, those of a sum that stands still add up (t02_5).
+  cancel in part, while those of a sum that stands still all point the same way (t02_5).
 - **"$a + (b + c) = (a + b) + c$."** Not in any format. Simplify Kahan's step by that rule, as a
   compiler may with fast-math flags, and it becomes an ordinary sum (t02_6).
 
@@ -1233,7 +1235,8 @@ r"""
 A format is a grid whose gap doubles at each power of two. Rounding takes the exact result to a
 neighbour on that grid, so an update of less than half a gap does nothing, and a long sum stops
 where half its gap has grown to the size of the terms. Stochastic rounding repairs this on
-average, carrying the lost part along repairs it exactly, and a wider accumulator puts it off.
+average, carrying the lost part along repairs it nearly to the last bit, and a wider accumulator
+puts it off.
 
 ## Where next
 
