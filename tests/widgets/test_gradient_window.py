@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import subprocess
 import sys
@@ -166,3 +167,12 @@ def test_importing_the_package_loads_neither_numpy_nor_a_widget_library() -> Non
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_docstrings_example_holds() -> None:
+    examples = doctest.DocTestFinder().find(
+        gradient_window, globs={"gradient_window": gradient_window}
+    )
+    results = [doctest.DocTestRunner().run(example) for example in examples]
+    assert [result.failed for result in results] == [0]
+    assert results[0].attempted > 0

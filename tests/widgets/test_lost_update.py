@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import subprocess
 import sys
@@ -146,3 +147,10 @@ def test_importing_the_package_loads_no_widget_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_docstrings_example_holds() -> None:
+    examples = doctest.DocTestFinder().find(lost_update, globs={"lost_update": lost_update})
+    results = [doctest.DocTestRunner().run(example) for example in examples]
+    assert [result.failed for result in results] == [0]
+    assert results[0].attempted > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import random
 from fractions import Fraction
 
@@ -18,6 +19,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ampcourse.formats import FP16
+from ampcourse.widgets import update_state
 from ampcourse.widgets.update_line import update_line
 from ampcourse.widgets.update_readout import readout, rows, verdict
 from ampcourse.widgets.update_state import PER_BINADE, UpdateState, ordinal
@@ -264,3 +266,9 @@ def test_order_of_the_values_is_that_of_their_ordinals() -> None:
 def test_bad_input_is_named(arguments: tuple[str, str, str, str], named: str) -> None:
     with pytest.raises(ValueError, match=named):
         UpdateState.of(*arguments)
+
+
+def test_docstring_examples_hold() -> None:
+    result = doctest.testmod(update_state)
+    assert result.attempted > 0
+    assert result.failed == 0
