@@ -13,6 +13,8 @@ from ampcourse.widgets.scaler_trace import ScalerTrace, Step
 
 # The scale's axis has this many labels at most.
 _MOST_TICKS = 8
+# Octaves of the axis that are left free for what an inf may change.
+_ROOM = 3
 # Powers of two with this exponent are also written out.
 _WRITTEN_OUT = range(0, 25)
 
@@ -35,8 +37,7 @@ def timeline(trace: ScalerTrace) -> dict[str, Any]:
     """Return what the browser draws: heights on a log2 axis, trackers, events, words."""
     steps = trace.history
     heights = [_log2(step.before.scale) for step in steps]
-    shown = [height for height in heights if height is not None]
-    low, high = math.floor(min(shown)) - 1, math.ceil(max(shown)) + 1
+    low, high = axis(trace)
     return {
         "low": low,
         "high": high,
@@ -51,6 +52,20 @@ def timeline(trace: ScalerTrace) -> dict[str, Any]:
             trace.growth_factor, trace.backoff_factor, trace.growth_interval
         ),
     }
+
+
+def axis(trace: ScalerTrace) -> tuple[int, int]:
+    """Return the whole exponents at both ends of the scale's axis.
+
+    It leaves room for the trace without infs and for infs at its start, so that the past
+    seldom moves when an inf changes the future.
+    """
+    heights = [h for step in trace.history if (h := _log2(step.before.scale)) is not None]
+    free = trace.with_infs(()).history[-1].before.scale
+    highest = max(heights)
+    low = min(*heights, heights[0] - _ROOM + 1)
+    high = max(highest, min(_log2(free) or highest, highest + _ROOM))
+    return math.floor(low) - 1, math.ceil(high) + 1
 
 
 def ticks(low: int, high: int) -> list[int]:

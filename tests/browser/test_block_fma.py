@@ -143,10 +143,10 @@ def test_examples_and_selectors_change_the_numbers(lab: Lab, page: Any) -> None:
     page.get_by_role("button", name="Sixteen crumbs").click()
     page.get_by_label("a 15", exact=True).wait_for()
     page.get_by_role("radio", name="H100").check()
-    page.locator(".amp-title", has_text="blocks of 16 products").wait_for()
+    page.locator(".amp-block-title", has_text="blocks of 16 products").wait_for()
     assert page.locator("tbody tr").count() == 17
     page.get_by_role("radio", name="e4m3").check()
-    page.locator(".amp-title", has_text="blocks of 32 products").wait_for()
+    page.locator(".amp-block-title", has_text="blocks of 32 products").wait_for()
     page.get_by_role("radio", name="V100").check()
     page.locator(".amp-note", has_text="V100 has no e4m3").wait_for()
     assert page.get_by_role("radio", name="bf16").is_disabled()

@@ -136,7 +136,8 @@ def test_jupyterlab_takes_no_key_from_any_part_and_tab_visits_all(lab: Lab, page
     assert lab.cell_count() == cells
     describe = """() => {
         const e = document.activeElement;
-        return e.getAttribute('aria-label') ?? e.labels?.[0]?.innerText.split('\\n')[0] ?? e.innerText;
+        const label = e.labels?.[0]?.innerText.split('\\n')[0];
+        return e.getAttribute('aria-label') ?? label ?? e.innerText;
     }"""
     visited = []
     for _ in range(6):

@@ -195,6 +195,14 @@ def test_the_axis_holds_every_scale_and_a_few_labels() -> None:
     assert len(ticks(-300, 300)) <= 13
 
 
+def test_an_inf_leaves_the_axis_where_it_is() -> None:
+    x = scaler_scrubber()
+    before = panel(x).timeline["low"], panel(x).timeline["high"]
+    for step in (2, 12, 39):
+        x.infs = (step,)
+        assert (panel(x).timeline["low"], panel(x).timeline["high"]) == before
+
+
 @pytest.mark.parametrize(
     ("scale", "text"),
     [(1.0, "2^{0}"), (0.5, "2^{-1}"), (0.3333333432674408, "≈ 0.333333"), (3.0, "3"), (0.0, "0")],

@@ -82,7 +82,7 @@ function numberList(labels, mail) {
 
   const root = make("div", { class: "amp-numbers", role: "group", "aria-label": labels.numbers },
     rows, problem,
-    make("div", { class: "amp-actions" }, add, make("span", { class: "amp-keys" }, labels.number_hint)));
+    make("div", { class: "amp-actions" }, add, make("span", { class: "amp-hint" }, labels.number_hint)));
   return { root, fill, refuse };
 }
 
@@ -132,7 +132,7 @@ function drawTerm(row, stage, labels, isResult) {
     drawMarkup(exponent, row.exponent);
     if (row.largest) exponent.append(" ", make("span", { class: "amp-largest" }, labels.largest));
   }
-  return make("tr", { role: "row", "data-row": row.key, class: isResult ? `amp-end amp-end-${row.key}` : "" },
+  return make("tr", { role: "row", "data-row": row.key, class: isResult ? `amp-total amp-total-${row.key}` : "" },
     label, value, exponent, drawStrip(row, stage, isResult));
 }
 
@@ -144,6 +144,7 @@ function blockTable(labels) {
   const table = make("table", { role: "table", class: "amp-block", "aria-label": labels.picture },
     make("thead", { role: "rowgroup" }, make("tr", { role: "row" },
       head("term"), head("product"), head("exponent"), head("bits", scale))), body);
+  let shownStage = null;
   const root = make("div", { class: "amp-scroll", tabindex: "0", role: "region", "aria-label": labels.picture }, table);
 
   function fill(block, stage) {
@@ -161,6 +162,17 @@ function blockTable(labels) {
       drawMarkup(node, mark.label);
       return node;
     }));
+    bringIntoView(stage);
+  }
+
+  /** Where the page is too narrow, show the cut once it is drawn, and the first bits before. */
+  function bringIntoView(stage) {
+    if (root.scrollWidth <= root.clientWidth || stage === shownStage) return;
+    shownStage = stage;
+    const bits = body.querySelector(".amp-bits-cell");
+    const width = parseFloat(getComputedStyle(bits).getPropertyValue("padding-left")) / 1.5;
+    const cut = bits.offsetLeft + width * (Number(root.style.getPropertyValue("--kept")) + 6);
+    root.scrollLeft = stage < STAGE.cut ? 0 : Math.max(0, cut - root.clientWidth);
   }
   return { root, fill };
 }
@@ -247,7 +259,7 @@ function drawPanel(model, el) {
       button.addEventListener("click", () => mail.send({ gesture: "preset", to: key }));
       return button;
     }));
-  const title = make("p", { class: "amp-title" });
+  const title = make("p", { class: "amp-block-title" });
   const evidence = make("p", { class: "amp-evidence" });
   const note = make("p", { class: "amp-note" });
   const name = make("p", { class: "amp-block-name" });
@@ -260,7 +272,7 @@ function drawPanel(model, el) {
     model.set("step", Math.min(Math.max(to, 0), last));
     model.save_changes();
   });
-  const legend = make("p", { class: "amp-legend" }, labels.legend, " ",
+  const legend = make("p", { class: "amp-bit-legend" }, labels.legend, " ",
     make("span", { class: "amp-b amp-b1", "aria-hidden": "true" }, "1"), ` ${labels.legend_kept}  `,
     make("span", { class: "amp-b amp-b1 amp-off", "aria-hidden": "true" }, "1"), ` ${labels.legend_cut}  `,
     make("span", { class: "amp-b amp-b1 amp-point", "aria-hidden": "true" }, "1"), ` ${labels.legend_point}`);

@@ -46,14 +46,14 @@ function timelineChart(labels, onStep) {
   svg.setAttribute("preserveAspectRatio", "none");
   path.setAttribute("vector-effect", "non-scaling-stroke");
   svg.append(path);
-  const axis = make("div", { class: "amp-axis-labels" });
+  const axis = make("div", { class: "amp-tl-axis-labels" });
   const columns = make("div", { class: "amp-columns" });
   const plot = make("div", { class: "amp-plot" }, svg, columns);
   const scroll = make("div", { class: "amp-plot-scroll" }, plot);
-  const names = make("div", { class: "amp-axis" },
-    make("div", { class: "amp-axis-scale" }, axis),
-    make("div", { class: "amp-axis-name" }, labels.event_axis),
-    make("div", { class: "amp-axis-name amp-axis-tracker" }, labels.tracker_axis));
+  const names = make("div", { class: "amp-tl-axis" },
+    make("div", { class: "amp-tl-axis-scale" }, axis),
+    make("div", { class: "amp-tl-axis-name" }, labels.event_axis),
+    make("div", { class: "amp-tl-axis-name amp-tl-axis-tracker" }, labels.tracker_axis));
   const root = make("div", { class: "amp-timeline", "aria-hidden": "true" }, names, scroll);
 
   columns.addEventListener("click", (event) => {
@@ -79,7 +79,7 @@ function timelineChart(labels, onStep) {
     svg.setAttribute("viewBox", `0 0 ${count} 100`);
     path.setAttribute("d", stairs(line));
     axis.replaceChildren(...line.ticks.map(([at, label]) => {
-      const node = make("span", { class: "amp-axis-label" });
+      const node = make("span", { class: "amp-tl-axis-label" });
       node.style.top = `${100 * (line.high - at) / (line.high - line.low)}%`;
       drawMarkup(node, label);
       return node;
@@ -146,9 +146,9 @@ function scrubber(labels, onStep, mail) {
 }
 
 function legend(labels) {
-  const item = (kind, text) => make("span", { class: "amp-legend-item" },
-    make("span", { class: `amp-legend-mark amp-legend-${kind}`, "aria-hidden": "true" }, MARKS[kind] ?? ""), text);
-  return make("p", { class: "amp-legend" }, item("skipped", labels.legend_skipped),
+  const item = (kind, text) => make("span", { class: "amp-tl-legend-item" },
+    make("span", { class: `amp-tl-legend-mark amp-tl-legend-${kind}`, "aria-hidden": "true" }, MARKS[kind] ?? ""), text);
+  return make("p", { class: "amp-tl-legend" }, item("skipped", labels.legend_skipped),
     item("grown", labels.legend_grown), item("now", labels.legend_shown));
 }
 
