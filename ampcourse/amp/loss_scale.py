@@ -63,8 +63,6 @@ def to_float32(x: float) -> float:
     >>> to_float32(0.1).hex(), to_float32(-1e39)
     ('0x1.99999a0000000p-4', -inf)
     """
-    try:
-        rounded: float = struct.unpack("f", struct.pack("f", x))[0]
-    except OverflowError:
-        return math.copysign(math.inf, x)
+    # Native packing ("f", not "<f") is C's cast: no error for a number that is too large.
+    rounded: float = struct.unpack("f", struct.pack("f", x))[0]
     return rounded

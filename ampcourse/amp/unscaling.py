@@ -75,10 +75,10 @@ def unscale_(gradients: Sequence[torch.Tensor], inverse: float) -> bool:
     large = [gradient for gradient in gradients if not _is_small(gradient)]
     if small:
         torch._foreach_mul_(small, inverse)
-    sums = [_sum(gradient) for gradient in small]
+    sums = [gradient.sum() for gradient in small]
     for gradient in large:
         gradient.mul_(inverse)
-        sums.append(_sum(gradient))
+        sums.append(gradient.sum())
     return _any_nonfinite(small + large, sums)
 
 
@@ -90,7 +90,7 @@ def any_nonfinite(gradients: Sequence[torch.Tensor]) -> bool:
     The reverse does not hold (3e38 + 3e38 is inf in float32), so such a sum leads to a look at
     each element.
     """
-    return _any_nonfinite(gradients, [_sum(gradient) for gradient in gradients])
+    return _any_nonfinite(gradients, [gradient.sum() for gradient in gradients])
 
 
 def _any_nonfinite(gradients: Sequence[torch.Tensor], sums: list[torch.Tensor]) -> bool:
@@ -104,8 +104,3 @@ def _any_nonfinite(gradients: Sequence[torch.Tensor], sums: list[torch.Tensor]) 
 def _is_small(gradient: torch.Tensor) -> bool:
     # _foreach_mul_ rounds the factor to a 16-bit gradient's type; mul_ does not.
     return gradient.numel() < SMALL and gradient.element_size() >= 4
-
-
-def _sum(gradient: torch.Tensor) -> torch.Tensor:
-    # FP16 overflows at 65520, which a sum soon reaches; the other types reach to 1e38.
-    return gradient.sum(dtype=torch.float32 if gradient.dtype == torch.float16 else None)

@@ -533,6 +533,20 @@ def test_state_dicts_can_be_exchanged_with_torch(started: bool) -> None:
         assert other.state_dict()["_growth_tracker"] == 3
 
 
+@both
+def test_a_scale_that_was_saved_unrounded_is_rounded_when_it_is_loaded(
+    scaler_class: Callable[..., Any],
+) -> None:
+    unrounded = scaler_class("cpu", init_scale=0.1).state_dict()
+    assert unrounded["scale"] == 0.1
+    scaler = scaler_class("cpu")
+    scaler.load_state_dict(unrounded)
+    assert scaler.get_scale() == 0.1
+    scaler.scale(torch.ones(()))
+    scaler.load_state_dict(unrounded)
+    assert scaler.get_scale() == float.fromhex("0x1.99999ap-4")
+
+
 def test_a_state_dict_that_lacks_an_entry_changes_nothing() -> None:
     scaler = GradScaler("cpu")
     before = scaler.state_dict()
