@@ -121,19 +121,19 @@ with task("t03_1"):
     width = "products are exact, and the sum has the 24 bits of FP32, not the 11 of FP16"
     order = "C first, then k = 0, 1, 2, 3, and every addition rounds to the nearest FP32 number"
     call = """
-        A = [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12], [13, 14, 15, 16]]
-        B = [[1, 0, 0, 0], [0, 2, 0, 0], [1, 1, 1, 0], [0, 0, 0, 1]]
-        return [float(x) for x in block_fma(A, B, [[100, 200, 300, 400]] * 4)[1]]
+        A = [[4.0 * i + j for j in range(4)] for i in range(4)]
+        B = [[1.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]]
+        return [float(x) for x in block_fma(A, B, [[100.0, 200.0, 300.0, 400.0]] * 4)[1]]
     """
     elementwise = "element times element is another product: a row meets a column"
     rows = "that is row j of B: take its column j"
     no_c = "the sum starts at C, not at 0"
-    traps = {elementwise: [100.0, 212.0, 300.0, 400.0], rows: [105.0, 212.0, 318.0, 408.0]}
-    traps |= {no_c: [12.0, 19.0, 7.0, 8.0]}
-    check(call, [112.0, 219.0, 307.0, 408.0], place, traps)
+    traps = {elementwise: [100.0, 210.0, 300.0, 400.0], rows: [104.0, 210.0, 315.0, 407.0]}
+    traps |= {no_c: [10.0, 16.0, 6.0, 7.0]}
+    check(call, [110.0, 216.0, 306.0, 407.0], place, traps)
     call = """
-        A = [[2048, 1, 1, 1], [1 + 2**-10, 0, 0, 0], [0] * 4, [0] * 4]
-        B = [[1, 1 + 2**-10, 0, 0]] + [[1, 0, 0, 0]] * 3
+        A = [[2048.0, 1.0, 1.0, 1.0], [1 + 2.0**-10, 0.0, 0.0, 0.0], [0.0] * 4, [0.0] * 4]
+        B = [[1.0, 1 + 2.0**-10, 0.0, 0.0]] + [[1.0, 0.0, 0.0, 0.0]] * 3
         D = block_fma(A, B, [[0.5] * 4] * 4)
         return [bits(D[0][0]), bits(D[1][1])]
     """
@@ -144,9 +144,10 @@ with task("t03_1"):
     traps |= {half_product: ["0x45003800", "0x3fc04000"]}
     check(call, ["0x45003800", "0x3fc04008"], width, traps)
     call = """
-        A = [[1, 1, 1, 1]] * 4
-        B = [[2**-24, 1, 2048, 0]] + [[2**-24, 2**-24, 1, 0]] * 3
-        return [bits(x) for x in block_fma(A, B, [[1, 0, 0.5, 0]] * 4)[0][:3]]
+        crumb = 2.0**-24
+        B = [[crumb, 1.0, 2048.0, 0.0]] + [[crumb, crumb, 1.0, 0.0]] * 3
+        D = block_fma([[1.0] * 4] * 4, B, [[1.0, 0.0, 0.5, 0.0]] * 4)
+        return [bits(x) for x in D[0][:3]]
     """
     late = "C is where the sum starts, not what is added at the end"
     once = "a chain of FMAs rounds after every addition, not once at the end"
@@ -339,7 +340,9 @@ with task("t03_2"):
     check(call, [none, six, six, seven], cut, traps)
     downward = "that is rounding down: a negative term is cut toward zero"
     nearest = "terms are cut, not rounded to the nearest unit"
-    call = "[block_sum([1.0, x], [1.0, 2.0**-8], 0.0, 8) * 2**8 for x in (-1.25, -1.75, 1.75)]"
+    call = (
+        "[2**8 * float(block_sum([1.0, x], [1.0, 2.0**-8], 0.0, 8)) for x in (-1.25, -1.75, 1.75)]"
+    )
     traps = {downward: [254.0, 254.0, 257.0], nearest: [255.0, 254.0, 258.0]}
     check(call, [255.0, 255.0, 257.0], zero, traps)
     normalised = "1.5 × 1.5 = 2.25 has exponent 0 here: a product is not normalised"
@@ -724,14 +727,14 @@ with task("t03_4"):
     down = "cut means toward zero, for negative numbers too"
     even = "ties go away from zero here, not to even"
     no_round = "rounded=True asks for the nearest number, not for the cut one"
-    call = "[to_tf32(x) for x in (1024.5, 1025.5, -1025.75, 2.0**40)]"
+    call = "[float(to_tf32(x)) for x in (1024.5, 1025.5, -1025.75, 2.0**40)]"
     traps = {same: [1024.5, 1025.5, -1025.75, 2.0**40], down: [1024.0, 1025.0, -1026.0, 2.0**40]}
     traps |= {up: [1025.0, 1026.0, -1026.0, 2.0**40]}
     check(call, [1024.0, 1025.0, -1025.0, 2.0**40], cut, traps)
-    call = "[to_tf32(x, rounded=True) for x in (1024.5, 1025.5, -1025.75, 2.0**40)]"
+    call = "[float(to_tf32(x, rounded=True)) for x in (1024.5, 1025.5, -1025.75, 2.0**40)]"
     traps = {even: [1024.0, 1026.0, -1026.0, 2.0**40], no_round: [1024.0, 1025.0, -1025.0, 2.0**40]}
     check(call, [1025.0, 1026.0, -1026.0, 2.0**40], near, traps)
-    check("[to_tf32(x) for x in (-0.0, inf, nan)]", [-0.0, inf, nan], special)
+    check("[float(to_tf32(x)) for x in (-0.0, inf, nan)]", [-0.0, inf, nan], special)
     fp16_range = "TF32 has FP16's precision, but FP32's range"
     call = "[bits(to_tf32(x)) for x in (2.0**-126 * 0.75, 2.0**100)]"
     flushed = "subnormal numbers are cut like others, not flushed to zero"
@@ -818,8 +821,8 @@ with task("t03_4"):
         ties = [c & ~0x3FFF | 0x1000 for c in codes] + [c | 0x3000 for c in codes]
         t03_4_check([t03_4_number(c) for c in ties], near, rounded=True)
     for rounded in (", rounded=True", ""):
-        check(f"[to_tf32(x{rounded}) for x in (-inf, inf, nan)]", [-inf, inf, nan], special)
-        check(f"[to_tf32(x{rounded}) for x in (0.0, -0.0)]", [0.0, -0.0], special)
+        check(f"[float(to_tf32(x{rounded})) for x in (-inf, inf, nan)]", [-inf, inf, nan], special)
+        check(f"[float(to_tf32(x{rounded})) for x in (0.0, -0.0)]", [0.0, -0.0], special)
     for _ in range(3):
         codes = [t03_4_random.randrange(2**13, 2**23) for _ in range(3)]
         codes += [t03_4_random.randrange(0x71000000, 0x7F000000) for _ in range(3)]
@@ -952,7 +955,7 @@ with task("t03_5"):
     ulp_of_result = "measure in ulps at the exact sum, which may be in a higher binade"
     turned = "result minus exact: a positive sum that lost bits has a negative error"
     unsigned = "the error has a sign"
-    call = "[sum_error(ps, 5) + 0.0 for ps in ([31, 0.75, 0.75], [-2, -0.0625])]"
+    call = "[sum_error(ps, 5) + 0.0 for ps in ([31.0, 0.75, 0.75], [-2.0, -0.0625])]"
     traps = {ulp_of_result: [-1.5, 0.5], turned: [0.75, -0.5], unsigned: [0.75, 0.5]}
     check(call, [-0.75, 0.5], unit, traps)
     never = "with every=n the partial sum is promoted after n products"
@@ -1124,8 +1127,8 @@ r"""
 Memory explains the last rule of thumb, too. Kernels for Tensor Cores load 16 bytes at a time, so
 they are fastest if every dimension of a GEMM fills whole groups of 16 bytes: a multiple of 8 in
 FP16. Older versions of cuBLAS (before 11.0) fell back to other cores if not; since then it works,
-only slower. (NVIDIA, Matrix Multiplication Background User's Guide, table 1; for FP8
-`torch._scaled_mm` still insists on multiples of 16.)
+only slower. (NVIDIA, Matrix Multiplication Background User's Guide, table 1, which recommends
+multiples of 64 on an A100; for FP8 `torch._scaled_mm` still insists on multiples of 16.)
 
 ### t03_6 · Peak and padding
 

@@ -20,8 +20,8 @@ def test_matrices_have_the_shapes_that_were_given() -> None:
 
 
 def test_tiles_have_the_shapes_of_the_instruction() -> None:
-    sizes = [size for _, _, *size in rectangles(tiles(64, 32, 48, (16, 8, 16)), hatched=True)]
-    assert sizes == [[16, 16], [8, 16], [8, 16]]
+    sizes = [size for _, _, *size in rectangles(tiles(64, 32, 48, (16, 8, 12)), hatched=True)]
+    assert sizes == [[12, 16], [8, 12], [8, 16]]
 
 
 def test_the_tile_of_d_lies_beside_that_of_a_and_below_that_of_b() -> None:
