@@ -54,8 +54,10 @@ def notebook(lesson: Lesson, solved: bool) -> Any:
         make = new_markdown_cell if cell.part == "prose" else new_code_cell
         cells.append(make(text, id=cell_id(cell, index), metadata=cell_metadata(cell, index)))
     if lesson.tasks:
-        titles = ",\n    ".join(f"{task.id!r}: {task.title!r}" for task in lesson.tasks)
-        text = PROGRESS.format(titles="{\n    " + titles.replace("'", '"') + ",\n}")
+        # JSON's texts are Python's too, whatever quotation marks a title has.
+        pairs = [(task.id, json.dumps(task.title, ensure_ascii=False)) for task in lesson.tasks]
+        lines = "".join(f'    "{name}": {title},\n' for name, title in pairs)
+        text = PROGRESS.format(titles="{\n" + lines + "}")
         cells.append(new_code_cell(text, id="progress", metadata={"jupyter": FOLDED}))
     metadata = {**METADATA, "ampcourse": {"lesson": lesson.slug}}
     return new_notebook(cells=cells, metadata=metadata)

@@ -1,5 +1,6 @@
 """Built notebooks: the same from run to run, nothing leaks, staleness is seen."""
 
+import ast
 from pathlib import Path
 
 import nbformat
@@ -35,6 +36,14 @@ def test_both_copies_have_the_same_cells_and_validate(course: Course) -> None:
     ids = [[(cell.id, cell.cell_type, cell.metadata) for cell in nb.cells] for nb in copies]
     assert ids[0] == ids[1]
     assert ids[0][-1][0] == "progress"
+
+
+def test_a_heading_may_hold_any_quotation_mark(course: Course) -> None:
+    text, title = source(course).read_text("utf-8"), "Kahan's \"sum\""
+    source(course).write_text(text.replace("t90_1 · Add one", f"t90_1 · {title}"), "utf-8")
+    cell = learner(course.lesson(SLUG)).cells[-1].source
+    titles = ast.literal_eval(cell.partition("progress(")[2].removesuffix(")"))
+    assert titles["t90_1"] == title
 
 
 def test_a_build_is_fresh_and_any_change_after_it_is_seen(course: Course) -> None:
