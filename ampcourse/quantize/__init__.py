@@ -1,9 +1,10 @@
 """Rounding whole arrays to any format, bit for bit as ``ampcourse.encode`` rounds one number.
 
 numpy arrays and torch tensors go in, the same kind comes out; torch is never loaded for numpy's
-sake. The parts: ``rule`` (what to do, as constants), ``kernel`` (the arithmetic, on bit
-patterns), ``array_ops`` (that arithmetic's few operations in numpy and in torch), ``values`` and
-``codes`` (the functions to call), ``random_integers`` and ``straight_through``.
+sake. To call: ``values`` (quantize), ``codes`` (encode_array, decode_array) and
+``straight_through`` (quantize_ste). To read first: ``rule`` (what to do, as constants) and
+``kernel`` (the arithmetic), with ``patterns`` and ``array_ops`` as its vocabulary and
+``decoding`` as the way back. ``arrays``, ``pieces`` and ``random_integers`` feed them.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def narrowed(values: Array, x: Array, fmt: FloatFormat) -> Array:
         with gradual_underflow():
             lost = (cast(narrow, values.dtype) != values) & (values == values)
         if lost.any():
-            number, value = float(x[lost].reshape(-1)[0]), float(values[lost].reshape(-1)[0])
+            number, value = (float(flat_view(a)[flat_view(lost)][0]) for a in (x, values))
             raise ValueError(
                 f"{number!r} rounds to {value!r} in {fmt.name}, which {dtype_name(x)} does not "
                 "have; give the numbers as float32 or float64"

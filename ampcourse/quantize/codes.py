@@ -21,7 +21,7 @@ from ampcourse.quantize.arrays import (
     input_format,
     shaped_like,
 )
-from ampcourse.quantize.pieces import decode_flat, round_array
+from ampcourse.quantize.pieces import decode_flat, look_up, round_array
 from ampcourse.quantize.rule import make_rule
 
 #: Codes up to this width are looked up; a table of all values of a wider format is too long.
@@ -79,7 +79,7 @@ def decode_array(codes: Array, fmt: str | FloatFormat, dtype: Any = None) -> Arr
 def _decode(codes: Array, fmt: FloatFormat) -> Array:
     """Decode flat codes: numpy's through a table of all values where the format is narrow."""
     if fmt.bits <= _TABLE_BITS and not is_tensor(codes):
-        return np.take(_table(fmt), codes)
+        return look_up(codes, _table(fmt))
     return _calculate(codes, fmt)
 
 

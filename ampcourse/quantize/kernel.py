@@ -4,8 +4,8 @@ Three steps, the same for every format and mode:
 
 1. Place the magnitude between two codes: an integer ``position`` that counts in steps finer
    than the format's by ``guard_bits`` bits. The finest step may also mean "a little more".
-2. Round the position to a whole number of the format's steps. This is where the mode matters,
-   and for all modes it is one addition and a shift.
+2. Round the position to a whole number of the format's steps. This is where the mode matters:
+   something is added so that the right positions carry, and the guard bits are cut off.
 3. Turn the result into a code or into the bit pattern of the value, replace what is too large,
    and put the sign back.
 
@@ -15,9 +15,8 @@ the order of the numbers: comparing and clamping patterns compares and clamps nu
 
 from __future__ import annotations
 
-from ampcourse.encode import encode
-from ampcourse.formats import FloatFormat
 from ampcourse.quantize.array_ops import Array, ArrayOps
+from ampcourse.quantize.patterns import above, choose, negative, wrap
 from ampcourse.quantize.rule import Rule, Target
 
 
@@ -33,7 +32,7 @@ def round_patterns(
     magnitude = bits & (rule.work.sign_mask - 1)
     place = _on_shared_exponents if rule.shares_exponents else _on_own_exponents
     rounded = place(magnitude, bits, rule, target, ops, random)
-    rounded = _limit(rounded, bits, rule, target)
+    rounded = _limit(rounded, bits, rule, target, ops)
     rounded = _replace_special(rounded, magnitude, bits, rule, target, ops)
     return rounded | _signs(bits, rule, target) if rule.fmt.signed else rounded
 
@@ -68,17 +67,15 @@ def _on_own_exponents(
     """Round by dividing by the quantum, as the scalar reference does.
 
     The quantum is a power of two, so it and its inverse are made by integer arithmetic on
-    exponent fields, and multiplying by them is exact.
+    exponent fields, and multiplying by them is exact. (Infinities and NaNs give nonsense here
+    and are replaced later.)
     """
     fmt, work = rule.fmt, rule.work
     width, field = work.bits, work.significand_bits
-    # What is beyond the format's exponents overflows in any case; this also keeps infinities
-    # and NaNs, which are dealt with later, out of the arithmetic.
-    magnitude = ops.at_most(magnitude, rule.beyond)
     lowest = rule.lowest_exponent
     exponent = ops.at_least(magnitude & (work.largest_code + 1), lowest)
     inverse_of_one = (2 * work.bias + fmt.significand_bits + rule.scale_bits) << field
-    inverse = _wrap(inverse_of_one, work) - exponent
+    inverse = wrap(inverse_of_one, work) - exponent
     quotient = ops.floats_of(magnitude, width) * ops.floats_of(inverse, width)
     if rule.whole_steps:
         quotient = ops.nearest_even(quotient)
@@ -126,8 +123,8 @@ def _round_off(
         return (position >> guard) | inexact
     if mode == "stochastic":
         return (position + _align(random, rule)) >> guard
-    negative = _negative(bits, rule)
-    outward = ~negative if mode == "up" else negative
+    is_negative = negative(bits, rule.work)
+    outward = ~is_negative if mode == "up" else is_negative
     return (position + (outward & (one - 1))) >> guard
 
 
@@ -146,18 +143,22 @@ def _align(random: Array, rule: Rule) -> Array:
 
 def _flush(steps: Array, rule: Rule) -> Array:
     """Replace subnormal results, which have no implicit bit, by zero."""
-    return steps & _above(steps, (1 << rule.fmt.significand_bits) - 1, rule)
+    return steps & above(steps, (1 << rule.fmt.significand_bits) - 1, rule.work)
 
 
-def _limit(rounded: Array, bits: Array, rule: Rule, target: Target) -> Array:
+def _limit(rounded: Array, bits: Array, rule: Rule, target: Target, ops: ArrayOps) -> Array:
     """Replace magnitudes beyond the format's largest."""
-    too_large = _above(rounded, rule.largest(target), rule)
-    if rule.overflow == "infinity" and not rule.fmt.has_nan and not too_large.any():
+    largest = rule.largest(target)
+    if rule.overflow == "infinity" and not rule.fmt.has_nan and not (rounded > largest).any():
         return rounded
-    positive, negative = (rule.outcome("overflow", sign, target) for sign in (0, 1))
-    if positive == negative:
-        return _choose(too_large, positive, rounded)
-    return _choose(too_large, _choose(_negative(bits, rule), negative, positive), rounded)
+    above_zero, below_zero = (rule.outcome("overflow", sign, target) for sign in (0, 1))
+    if above_zero == below_zero and above_zero in (largest, largest + 1):
+        return ops.at_most(rounded, above_zero)  # the same, in one pass
+    too_large = above(rounded, largest, rule.work)
+    if above_zero == below_zero:
+        return choose(too_large, above_zero, rounded)
+    instead = choose(negative(bits, rule.work), below_zero, above_zero)
+    return choose(too_large, instead, rounded)
 
 
 def _replace_special(
@@ -167,83 +168,29 @@ def _replace_special(
     infinity = rule.work.largest_code + 1
     largest = magnitude.max()
     if largest >= infinity:
-        not_finite = _above(magnitude, infinity - 1, rule)
-        rounded = _choose(not_finite, rule.outcome("infinity", 0, target), rounded)
+        not_finite = above(magnitude, infinity - 1, rule.work)
+        rounded = choose(not_finite, rule.outcome("infinity", 0, target), rounded)
     if not rule.fmt.signed or not rule.fmt.has_zero:
         invalid = _lacking(bits, magnitude, rule)
         if invalid.any():
-            rounded = _choose(invalid, rule.outcome("invalid", 0, target), rounded)
+            rounded = choose(invalid, rule.outcome("invalid", 0, target), rounded)
     if largest > infinity:
-        is_nan = _above(magnitude, infinity, rule)
-        rounded = _choose(is_nan, rule.outcome("nan", 0, target), rounded)
+        is_nan = above(magnitude, infinity, rule.work)
+        rounded = choose(is_nan, rule.outcome("nan", 0, target), rounded)
     return rounded
 
 
 def _lacking(bits: Array, magnitude: Array, rule: Rule) -> Array:
     """Mask the numbers whose sign, or whose zero, the format has no code for."""
-    zero = ~_above(magnitude, 0, rule)
+    zero = ~above(magnitude, 0, rule.work)
     if rule.fmt.signed:
         return zero
-    return _negative(bits, rule) if rule.fmt.has_zero else _negative(bits, rule) | zero
-
-
-# Where a condition holds, a mask is all ones, that is -1, and elsewhere 0. Choosing with
-# masks takes the same time whatever the data; np.where and torch.where are up to 20 times
-# slower on conditions that a processor cannot foresee.
-
-
-def _above(magnitude: Array, limit: int, rule: Rule) -> Array:
-    """Mask the magnitudes over a limit: the sign of the difference, spread over all bits."""
-    return (limit - magnitude) >> (rule.work.bits - 1)
-
-
-def _negative(bits: Array, rule: Rule) -> Array:
-    """Mask the numbers with a sign bit."""
-    return bits >> (rule.work.bits - 1)
-
-
-def _choose(mask: Array, yes: Array | int, no: Array | int) -> Array:
-    """Take ``yes`` under the mask and ``no`` elsewhere."""
-    return ((no ^ yes) & mask) ^ no
+    return negative(bits, rule.work) if rule.fmt.has_zero else negative(bits, rule.work) | zero
 
 
 def _signs(bits: Array, rule: Rule, target: Target) -> Array:
     """Move the sign bits to where the result has them."""
     if target == "values":
-        return bits & _wrap(rule.work.sign_mask, rule.work)
+        return bits & wrap(rule.work.sign_mask, rule.work)
     shift = rule.work.bits - rule.fmt.bits
-    return (bits >> shift) & _wrap(rule.fmt.sign_mask, rule.work)
-
-
-def _wrap(pattern: int, work: FloatFormat) -> int:
-    """Return the signed integer with these bits, as a library of signed integers wants it."""
-    return pattern - (1 << work.bits) if pattern & work.sign_mask else pattern
-
-
-def decode_patterns(codes: Array, rule: Rule, ops: ArrayOps) -> Array:
-    """Return the working patterns of codes given as signed integers of the work's width.
-
-    A code is a piece of a working pattern already: it lacks the lower bits of the significand
-    and counts its exponents from another bias.
-    """
-    fmt, work = rule.fmt, rule.work
-    dropped = work.significand_bits - fmt.significand_bits
-    magnitude = codes & ((1 << (fmt.exponent_bits + fmt.significand_bits)) - 1)
-    pattern = (magnitude << dropped) + ((work.bias - fmt.bias) << work.significand_bits)
-    if rule.shares_exponents:
-        if not fmt.has_subnormals:
-            pattern = ops.at_least(pattern, 1 << (dropped - 1))  # E8M0's 2^-127
-    elif fmt.has_subnormals:
-        subnormal = ops.as_floats(magnitude, work.bits) * float(fmt.smallest)
-        is_normal = _above(magnitude, (1 << fmt.significand_bits) - 1, rule)
-        pattern = _choose(is_normal, pattern, ops.float_bits(subnormal, work.bits))
-    if fmt.has_infinity:
-        not_finite = _above(magnitude, fmt.largest_code, rule)
-        pattern = _choose(not_finite, work.largest_code + 1, pattern)
-    if fmt.has_nan:
-        is_nan = _above(magnitude, fmt.infinity_code or fmt.largest_code, rule)
-        pattern = _choose(is_nan, encode("nan", work), pattern)
-    if not fmt.signed:
-        return pattern
-    sign = (codes << (work.bits - fmt.bits)) & _wrap(work.sign_mask, work)
-    return pattern | sign
+    return (bits >> shift) & wrap(rule.fmt.sign_mask, rule.work)

@@ -21,11 +21,12 @@ from ampcourse.quantize.arrays import (
     new_like,
     shaped_like,
 )
-from ampcourse.quantize.kernel import decode_patterns, round_patterns
+from ampcourse.quantize.decoding import decode_patterns
+from ampcourse.quantize.kernel import round_patterns
 from ampcourse.quantize.random_integers import integer_source
 from ampcourse.quantize.rule import Rule, Target
 
-_CACHE_PIECE = 1 << 15
+_CACHE_PIECE = 1 << 16
 _DEVICE_PIECE = 1 << 24
 
 
@@ -55,6 +56,15 @@ def decode_flat(codes: Array, rule: Rule) -> Array:
         for here in _pieces(codes):
             patterns = decode_patterns(ops.as_ints(codes[here], width), rule, ops)
             values[here] = ops.floats_of(patterns, width)
+    return values
+
+
+def look_up(codes: Array, table: Array) -> Array:
+    """Return a new array of a table's entries for a flat numpy array of indices into it."""
+    values = np.empty(codes.shape, table.dtype)
+    for here in _pieces(codes):
+        # All indices are known to be right; "clip" spares numpy a copy to undo mistakes with.
+        np.take(table, codes[here], out=values[here], mode="clip")
     return values
 
 

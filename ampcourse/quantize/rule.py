@@ -44,7 +44,8 @@ class Rule:
     @cached_property
     def whole_steps(self) -> bool:
         """Whether the processor's own rounding to whole numbers, nearest even, is all it takes."""
-        return self.mode == "nearest_even" and not self.shares_exponents
+        nearest_even = self.mode == "nearest_even" and self.fmt.significand_bits > 0
+        return nearest_even and not self.shares_exponents
 
     @cached_property
     def guard_bits(self) -> int:
@@ -70,11 +71,6 @@ class Rule:
     def lowest_exponent(self) -> int:
         """The working pattern of the format's smallest normal number."""
         return power_pattern(self.fmt.emin, self.work)
-
-    @cached_property
-    def beyond(self) -> int:
-        """The working pattern of the first power of two that is too large in any mode."""
-        return power_pattern(self.fmt.emax + 1, self.work)
 
     def largest(self, target: Target) -> int:
         """The format's largest number."""

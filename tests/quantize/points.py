@@ -17,7 +17,7 @@ Floats = Any  # a numpy array of float32 or float64
 
 #: Formats of 16 bits or fewer: those of the table, and shapes at the edges of what fits.
 SMALL = [fmt for fmt in FORMATS.values() if fmt.bits <= 16] + [
-    ieee_like(*widths) for widths in ((4, 3), (2, 1), (2, 11), (3, 4), (7, 8), (8, 1), (9, 6))
+    ieee_like(*widths) for widths in ((4, 3), (2, 1), (2, 8), (3, 4), (7, 4), (8, 1), (9, 3))
 ]
 #: Wider ones; those with more than 8 exponent bits or 23 significand bits are beyond FP32.
 WIDE = [FORMATS["tf32"], FORMATS["fp32"], FORMATS["fp64"]] + [

@@ -25,7 +25,7 @@ INTEGERS = {8: "uint8", 16: "uint16"}
 def points(name: str, step: int = 1) -> Floats:
     """Codes, midpoints and their float32 neighbours, and random patterns; finite ones."""
     fmt = FORMATS[name]
-    numbers = [codes_and_midpoints(fmt, "float32"), random_patterns(200_000, "float32", 5)]
+    numbers = [codes_and_midpoints(fmt, "float32"), random_patterns(50_000, "float32", 5)]
     found = np.concatenate(numbers)[::step]
     return found[np.isfinite(found)]
 
@@ -59,7 +59,7 @@ def clear_of_subnormals(numbers: Floats) -> Floats:
 
 @pytest.mark.parametrize("name", CAST_BY_NUMPY)
 def test_float32_encodes_as_numpy_and_ml_dtypes_cast_it(name: str) -> None:
-    numbers = points(name, 3 if FORMATS[name].bits > 8 else 1)
+    numbers = points(name, 7 if name == "fp16" else 1)  # numpy is slow at float16
     numbers = clear_of_subnormals(numbers) if name == "e8m0" else numbers
     assert_codes(numbers, name, cast_with_numpy(numbers, FORMATS[name]))
 
