@@ -181,6 +181,13 @@ def test_unnormalised_exponents_show_two_digits_before_the_point() -> None:
     assert row.digits.significand == "10.01"
 
 
+def test_a_subnormal_operand_keeps_emin_and_so_leading_zeros() -> None:
+    row = pictures(state(("2^-24",), (4,), 0))[0].drawn[0]
+    assert row.exponent == "-14 + 2 = -12"
+    assert row.digits is not None
+    assert row.digits.significand == "0.0000000001"
+
+
 def test_the_unnormalised_example_keeps_c_on_the_gpu_that_shows_it() -> None:
     for gpu in ("V100", "A100", "H100"):
         of = state(gpu=gpu).with_preset("unnormalised")
