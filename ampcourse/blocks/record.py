@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ampcourse.blocks.layout import Layout, library
 from ampcourse.blocks.schemes import BlockScheme
-from ampcourse.formats import E4M3, FP32, get_format
+from ampcourse.formats import FP32, get_format
 from ampcourse.quantize import decode_array, quantize
 
 if TYPE_CHECKING:
@@ -47,9 +47,8 @@ class QuantizedBlocks:
         needs it (FP16 cannot hold all of MXFP8's range, float32 not all digits of an NVFP4
         product). All values of a block with a NaN scale are NaN (MX 1.0).
         """
-        # Here element times block scale is exact even in float32: one rounding is left.
-        few_bits = not self.scheme.tensor_scale or self.scheme.scale == E4M3
-        if few_bits and self.dtype == self.elements.values.dtype:
+        if self.dtype == self.elements.values.dtype:
+            # Element times block scale is exact, or else the tensor's scale is 1.
             return self._product(self.elements.values, self.scales.values)
         double, scheme = library(self.elements.codes).float64, self.scheme
         exact = self._product(

@@ -43,7 +43,8 @@ class ExponentHistogram:
     zeros: int
     infs: int
     nans: int
-    #: The largest finite magnitude, 0.0 if there is none.
+    #: The largest finite magnitude, 0.0 if there is none: of the sample, unless a recorder
+    #: was told to look at all values and all of them are finite.
     largest: float
     #: How many values there were; more than ``total`` if only a sample was counted.
     population: int
@@ -151,6 +152,11 @@ class Tally:
         if fields[0, 0]:
             self._add_subnormals(values)
         self.largest = max(self.largest, _largest_finite(values, fields))
+
+    def reach(self, values: np.ndarray) -> None:
+        """Let ``largest`` be no smaller than these, if they are finite, without counting them."""
+        finite = np.abs(values[np.isfinite(values)])
+        self.largest = max(self.largest, float(finite.max(initial=0.0)))
 
     def histogram(self, label: str, population: int) -> ExponentHistogram:
         """Return the counts so far as a histogram."""

@@ -45,6 +45,9 @@ class GradientRecorder:
     weight gradients the last pass, with the sum, is recorded. Passes without gradients, as in
     evaluation, are no steps and are not recorded.
 
+    ``all_largest``: look for the largest magnitude in all elements, not only in the sample.
+    It decides about overflow and headroom; looking for it takes about as long as the rest.
+
     ``scale``: what the loss is multiplied by, a number or a function that returns the present
     scale (``scaler.get_scale``); gradients are divided by it before they are counted, in
     float64. What FP16 had flushed or lost to overflow by then stays so.
@@ -62,6 +65,7 @@ class GradientRecorder:
         every: int = 1,
         samples: int | None = 2048,
         accumulate: int = 1,
+        all_largest: bool = False,
         scale: float | Callable[[], float] = 1.0,
         layers: tuple[str | type, ...] | None = None,
         kinds: tuple[Kind, ...] = KINDS,
@@ -73,7 +77,7 @@ class GradientRecorder:
         self._kinds = tuple(_checked_kind(kind) for kind in kinds)
         self._model, self._scale = model, scale
         self._every, self._accumulate = every, accumulate
-        self._samples = Samples(samples)
+        self._samples = Samples(samples, all_largest)
         self._hooks: ExitStack | None = None
         self._passes = 0
         self._recording = False

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from math import gcd
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ampcourse.dynamic_range.histogram import ExponentHistogram, Tally
 from ampcourse.dynamic_range.values import flat
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
 
 #: How many elements may wait to be counted; beyond that they are counted at once.
@@ -16,6 +17,20 @@ _WAITING = 1 << 20
 
 #: Elements side by side that a sample takes: a cache line of float32.
 _RUN = 16
+
+#: Step, kind and name.
+_Key = tuple[int, str, str]
+
+
+class _Waiting(NamedTuple):
+    """A sample that was taken and not yet counted."""
+
+    key: _Key
+    sample: torch.Tensor
+    #: The smallest and the largest of all values, if they were asked for.
+    ends: tuple[torch.Tensor, ...]
+    factor: float
+    population: int
 
 
 class Samples:
@@ -26,13 +41,13 @@ class Samples:
     GPU is made to wait once a step, not once a tensor.
     """
 
-    def __init__(self, most: int | None) -> None:
-        self._most = most
+    def __init__(self, most: int | None, all_largest: bool = False) -> None:
+        self._most, self._all_largest = most, all_largest
         self._step = 0
         self._begun: list[int] = []
-        self._waiting: list[tuple[tuple[int, str, str], torch.Tensor, float, int]] = []
+        self._waiting: list[_Waiting] = []
         self._elements = 0
-        self._counted: dict[tuple[int, str, str], ExponentHistogram] = {}
+        self._counted: dict[_Key, ExponentHistogram] = {}
 
     def begin(self, step: int) -> None:
         """Count what waits and put what comes next under this step."""
@@ -45,7 +60,10 @@ class Samples:
         """Keep a sample of a tensor, to be multiplied by ``factor`` before it is counted."""
         values = flat(tensor)
         sample = _spread(values, self._most, self._step)
-        self._waiting.append(((self._step, kind, name), sample, factor, len(values)))
+        look = self._all_largest and len(sample) < len(values)
+        ends = tuple(values.aminmax()) if look else ()
+        key = (self._step, kind, name)
+        self._waiting.append(_Waiting(key, sample, ends, factor, len(values)))
         self._elements += len(sample)
         if self._elements > _WAITING:
             self._count()
@@ -69,27 +87,33 @@ class Samples:
 
     def _count(self) -> None:
         waiting, self._waiting, self._elements = self._waiting, [], 0
-        for (key, _, factor, population), values in zip(waiting, _moved(waiting), strict=True):
+        for one, (values, ends) in zip(waiting, _moved(waiting), strict=True):
             tally = Tally()
-            tally.add(values if factor == 1.0 else values * factor)
-            counted = tally.histogram(key[-1], population)
-            self._counted[key] = self._counted[key] + counted if key in self._counted else counted
+            tally.add(values if one.factor == 1.0 else values * one.factor)
+            tally.reach(ends * one.factor)
+            counted = tally.histogram(one.key[-1], one.population)
+            before = self._counted.get(one.key)
+            self._counted[one.key] = counted if before is None else before + counted
 
 
-def _moved(waiting: list[Any]) -> list[Any]:
-    """Return the samples as float64 numpy arrays, with one transfer for each device and type."""
+def _moved(waiting: list[_Waiting]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return samples and ends as float64 arrays, with one transfer for each device and type."""
     import torch
 
     groups: dict[Any, list[int]] = {}
-    for place, (_, sample, _, _) in enumerate(waiting):
-        groups.setdefault((sample.device, sample.dtype), []).append(place)
-    moved: list[Any] = [None] * len(waiting)
+    for place, one in enumerate(waiting):
+        groups.setdefault((one.sample.device, one.sample.dtype), []).append(place)
+    moved: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     for places in groups.values():
-        samples = [waiting[place][1] for place in places]
-        together = torch.cat(samples).cpu().double()
-        for place, part in zip(places, together.split([len(s) for s in samples]), strict=True):
-            moved[place] = part.numpy()
-    return moved
+        parts = [part for n in places for part in (waiting[n].sample, *waiting[n].ends)]
+        together = torch.cat([part.reshape(-1) for part in parts]).cpu().double().numpy()
+        start = 0
+        for n in places:
+            middle = start + len(waiting[n].sample)
+            stop = middle + len(waiting[n].ends)
+            moved[n] = together[start:middle], together[middle:stop]
+            start = stop
+    return [moved[n] for n in range(len(waiting))]
 
 
 def _spread(values: torch.Tensor, most: int | None, step: int) -> torch.Tensor:
@@ -106,5 +130,6 @@ def _spread(values: torch.Tensor, most: int | None, step: int) -> torch.Tensor:
     distance = -(-len(values) // (most // run))
     while gcd(distance, len(values)) > 1:
         distance += 1
-    start = step * run % distance
-    return values[min(start, len(values) - run) :].unfold(0, run, distance).reshape(-1).clone()
+    start = min(step * run % distance, len(values) - run)
+    runs = values[start:].unfold(0, run, distance)
+    return runs.reshape(-1) if len(runs) > 1 else runs[0].clone()  # reshape copies where it must

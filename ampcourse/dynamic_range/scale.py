@@ -27,9 +27,9 @@ def headroom(
     """Return how often the scaled values can be doubled before the largest overflows.
 
     Negative if it overflows already. Exact for values and for histograms, which carry their
-    largest magnitude; of a sampled histogram it is the largest of the sample. Infinities and
-    NaN are left out, since no scale brings them back. Raises ValueError if no finite value
-    differs from zero.
+    largest magnitude; what a sample did not see it cannot tell (GradientRecorder's
+    ``all_largest``). Infinities and NaN are left out, since no scale brings them back. Raises
+    ValueError if no finite value differs from zero.
 
     >>> headroom([1.0], "fp16"), headroom([1.9999], "fp16"), headroom([65520.0], "fp16")
     (15, 14, -1)

@@ -41,8 +41,8 @@ def training_step() -> tuple[Any, Callable[[], None]]:
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"every": 10}, {"samples": 16384}, {"samples": None}],
-    ids=["default", "every tenth step", "16384 samples", "all values"],
+    [{}, {"every": 10}, {"samples": 16384}, {"all_largest": True}, {"samples": None}],
+    ids=["default", "every tenth step", "16384 samples", "all largest", "all values"],
 )
 def test_ratio_of_a_recorded_step_to_a_plain_one(options: dict[str, Any]) -> None:
     threads = torch.get_num_threads()

@@ -218,12 +218,16 @@ def test_the_result_has_the_type_of_the_input_and_its_values_are_exact(dtype: st
 
 
 def test_dequantising_to_a_narrow_type_rounds_once() -> None:
-    rng = np.random.default_rng(11)
-    x = rng.standard_normal((64, 64)).astype(np.float16)
-    found = quantize_blocks(x, "nvfp4")
-    exact = quantize_blocks(x.astype(np.float64), "nvfp4").dequantize()
-    ours = found.dequantize().view(np.uint16).ravel().tolist()
-    assert ours == [encode(float(value), FP16) for value in exact.ravel()]
+    # 27 t, with t of 24 bits, lies so close to a midpoint m of FP16 that float32 holds it as m.
+    for m in range(2049, 3456, 50):
+        t = Fraction(round(Fraction(m << 17, 27)), 1 << 24)
+        x = torch.full((16,), float(1.5 * 1.125 * t), dtype=torch.float16)
+        x[0] = float(6 * 1.125 * t)
+        found = quantize_blocks(x, "nvfp4", amax=float(t * 2688))
+        assert (found.tensor_scale, found.scales.values.item()) == (t, 1.125)
+        assert found.elements.values[1:].eq(1.5).all()
+        code = found.dequantize().view(torch.int16)[1].item()
+        assert code == encode(Fraction(27, 16) * t, FP16)
 
 
 def test_a_partial_block_is_refused_or_filled_up() -> None:

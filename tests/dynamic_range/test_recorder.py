@@ -349,6 +349,31 @@ def test_a_sample_is_never_larger_than_was_asked_for(samples: int) -> None:
         assert min(counted) >= min(length, samples) / 2
 
 
+def test_the_largest_value_is_known_even_if_the_sample_misses_it() -> None:
+    model = nn.Identity()
+    for largest in (3e4, -3e4):
+        x = torch.ones(10_000)
+        x[4321] = largest
+        with GradientRecorder(
+            model, samples=16, all_largest=True, kinds=("activation",)
+        ) as recorder:
+            model(x)
+        found = recorder.histogram("activation", "model")
+        assert (found.total, found.largest) == (16, 3e4)
+    x[1] = float("nan")
+    with GradientRecorder(model, samples=16, all_largest=True, kinds=("activation",)) as recorder:
+        model(x)
+    assert recorder.histogram("activation", "model").largest == 1.0
+
+
+def test_the_largest_gradient_is_unscaled_like_the_others() -> None:
+    model = nn.Linear(100, 100)
+    with GradientRecorder(model, samples=16, all_largest=True, scale=2.0**10) as recorder:
+        step(model, torch.randn(4, 100), 2.0**10)
+    found = recorder.histogram("weight_gradient", "weight").largest
+    assert found == model.weight.grad.abs().max().item() / 2**10
+
+
 def test_plain_data_has_one_entry_per_layer() -> None:
     model = small_net()
     with GradientRecorder(model) as recorder:
