@@ -43,7 +43,11 @@ class Rule:
 
     @cached_property
     def whole_steps(self) -> bool:
-        """Whether the processor's own rounding to whole numbers, nearest even, is all it takes."""
+        """Whether the processor's own rounding to whole numbers, nearest even, is all it takes.
+
+        (Without a significand field the quotient must be scaled, because the inverse of the
+        working format's largest power of two is none of its normal numbers.)
+        """
         nearest_even = self.mode == "nearest_even" and self.fmt.significand_bits > 0
         return nearest_even and not self.shares_exponents
 
