@@ -1,6 +1,6 @@
 # message: those are the FP32 cores
 def peak(sheet, width):
-    fma_per_clock = sheet.sms * sheet.fp32_cores
+    fma_per_clock = sheet.sms * sheet.fp32_cores * 16 / width
     return 2 * fma_per_clock * sheet.ghz / 1000
 
 
