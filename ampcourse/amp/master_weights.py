@@ -172,8 +172,7 @@ class MasterWeights:
     def _around(self, closure: Callable[[], Any]) -> Callable[[], Any]:
         def evaluate() -> Any:
             self._copy_to_model()
-            with torch.enable_grad():
-                loss = closure()
+            loss = closure()
             self.collect_gradients()
             return loss
 
@@ -181,7 +180,7 @@ class MasterWeights:
 
     @torch.no_grad()
     def _copy_to_model(self) -> None:
-        # Without a gradient an optimizer leaves a parameter alone.
+        # Without a gradient an optimizer leaves a parameter alone, and so does this.
         for pair in self._pairs:
             if pair.master.grad is not None:
                 pair.param.copy_(pair.master)

@@ -317,6 +317,20 @@ def test_frozen_parameters_and_those_without_gradient_stay() -> None:
         assert_follows(optimizer, params, twin)
 
 
+def test_without_zero_grad_a_parameter_that_was_not_used_again_stays() -> None:
+    # As after model.zero_grad(), which does not know the masters.
+    params, twin = twins(torch.float16)
+    optimizer, reference = MasterWeights(sgd(params)), sgd(twin)
+    for step in range(4):
+        reference.zero_grad()
+        for index, gradient in enumerate(random_gradients(params, step)):
+            if index != step % 3:
+                params[index].grad, twin[index].grad = gradient, gradient.float()
+        optimizer.step()
+        reference.step()
+        assert_follows(optimizer, params, twin)
+
+
 def test_parameters_in_fp32_stay_themselves() -> None:
     half, single = nn.Parameter(torch.ones(2).half()), nn.Parameter(torch.ones(2))
     inner = torch.optim.SGD([single, half], lr=0.5)
@@ -325,6 +339,7 @@ def test_parameters_in_fp32_stay_themselves() -> None:
     (half.float() * single).sum().backward()
     optimizer.step()
     assert (half.tolist(), single.tolist()) == ([0.5, 0.5], [0.5, 0.5])
+    (half.float() * single).sum().backward()
     optimizer.zero_grad()
     assert half.grad is None
     assert single.grad is None
@@ -448,6 +463,16 @@ def test_a_state_that_does_not_fit_is_refused_and_changes_nothing() -> None:
     with pytest.raises(ValueError, match="this one has state, param_groups"):
         optimizer.load_state_dict(sgd(params).state_dict())
     assert all(map(torch.equal, optimizer.parameters(), before))
+
+
+def test_a_frozen_parameter_that_the_model_changes_is_left_alone() -> None:
+    frozen, weight = (nn.Parameter(torch.ones(1).half()) for _ in range(2))
+    frozen.requires_grad_(False)
+    optimizer = MasterWeights(torch.optim.SGD([frozen, weight], lr=1.0))
+    frozen.fill_(5.0)
+    weight.grad = torch.ones(1).half()
+    optimizer.step()
+    assert (frozen.item(), weight.item()) == (5.0, 0.0)
 
 
 def test_a_model_that_was_changed_is_followed_after_copy_from_model() -> None:

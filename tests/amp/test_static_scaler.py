@@ -83,3 +83,7 @@ def test_fp16_gradients_are_refused() -> None:
 def test_a_scale_that_is_no_positive_number_is_refused(scale: float) -> None:
     with pytest.raises(ValueError, match=re.escape(f"scale = {scale} must be")):
         StaticScaler(scale)
+
+
+def test_the_scale_is_a_float32() -> None:
+    assert StaticScaler(0.1).get_scale() == float.fromhex("0x1.99999ap-4")
