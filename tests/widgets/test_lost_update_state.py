@@ -234,6 +234,12 @@ def test_the_verdict_in_words(mode: str, delta: str, told: str) -> None:
     assert verdict(UpdateState.of("fp16", 1, delta, mode)) == told
 
 
+@pytest.mark.parametrize("mode", [*GFLOAT_MODES, "stochastic"])
+def test_nothing_is_lost_where_nothing_is_added(mode: str) -> None:
+    it = UpdateState.of("fp16", 1, "-0", mode)
+    assert (it.lost, it.result.value, verdict(it)) == (False, 1.0, "nothing to add")
+
+
 def test_the_limits_tell_the_ratio_on_each_side() -> None:
     told = {row.key: row.markup for row in rows(UpdateState.of("fp16", 1, 0.001, "nearest_even"))}
     assert told["lost_up"] == "|Δ| up to 2^{-11}, |w / Δ| ≥ 2048"
