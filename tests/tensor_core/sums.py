@@ -44,7 +44,7 @@ def each(
 
     Records that are equal but for names and evidence (A2 and A100, say) are asked about once.
     """
-    rules: dict[Configuration, Configuration] = {}
+    rules: dict[object, Configuration] = {}
     for rule in CONFIGURATIONS:
         if (
             rule.emulated == emulated
@@ -53,7 +53,7 @@ def each(
             and narrow in (None, limits(rule)[1] == 13)
         ):
             nameless = replace(rule, gpu="", generation="", instruction="mma.sync", evidence="")
-            rules.setdefault(nameless, rule)
+            rules.setdefault((nameless, limits(rule)), rule)
     assert rules
     return pytest.mark.parametrize("rule", list(rules.values()), ids=label)
 

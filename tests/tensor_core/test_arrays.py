@@ -85,15 +85,14 @@ def test_extreme_blocks_do_not_disturb_others_in_the_tile() -> None:
         assert np.array_equal(bits(mma(a, b, c, gpu=gpu)), bits(alone))
 
 
-def test_the_largest_sums_of_32_products_do_not_wrap() -> None:
-    # All 16 significands near 4 and one sign fill 31 bits; 32 of e4m3's on B200 need 33.
-    x = np.full(16, 2 - 2.0**-10)
+def test_the_largest_sums_do_not_wrap() -> None:
+    # All significands near 4 and one sign: 16 products fill 31 bits, 32 of e4m3 on B200 33 bits.
+    x, y = np.full(16, 2 - 2.0**-10), np.full(32, 1.875)
     for sign in (1, -1):
-        got = mma(x, sign * x, sign * 3.5, gpu="H100")
-        assert got == dot_product(x.tolist(), (sign * x).tolist(), sign * 3.5, "H100")
-        y = np.full(32, 1.875)
-        got = mma(y, sign * y, sign * 3.5, gpu="B200", input_format="e4m3")
-        assert got == sign * (32 * 1.875**2 + 3.5)
+        got = mma(x, sign * x, sign * 1.5, gpu="H100")
+        assert got == dot_product(x.tolist(), (sign * x).tolist(), sign * 1.5, "H100")
+        got = mma(y, sign * y, sign * 1.5, gpu="B200", input_format="e4m3")
+        assert got == sign * (32 * 1.875**2 + 1.5)
 
 
 def test_tensors_come_back_as_tensors() -> None:
