@@ -9,54 +9,13 @@ from typing import Any
 
 from ampcourse.decode import decode
 from ampcourse.encode import encode
-from ampcourse.rounding import floor_log2
-from ampcourse.tensor_core.configurations import Configuration
 from ampcourse.tensor_core.reference import BlockTerms, Term
 from ampcourse.widgets import block_words as words
 from ampcourse.widgets import numerals
 from ampcourse.widgets.block_chain import Chain
-from ampcourse.widgets.block_grid import Digits, Grid, digits, last_place
+from ampcourse.widgets.block_grid import Grid, digits, last_place
+from ampcourse.widgets.block_rows import Row, output_place, own_digits, sum_digits, text_row
 from ampcourse.widgets.block_values import ulps, value
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the picture; `cut` is the last place kept, None where nothing is cut."""
-
-    key: str
-    label: str
-    number: Fraction | float
-    exponent: str = ""
-    largest: bool = False
-    digits: Digits | None = None
-    cut: int | None = None
-    lost: Fraction = Fraction(0)
-
-    def as_data(self, grid: Grid | None) -> dict[str, Any]:
-        """Return what the browser draws."""
-        data: dict[str, Any] = {
-            "key": self.key,
-            "label": self.label,
-            "value": value(self.number),
-            "exponent": self.exponent,
-            "largest": self.largest,
-            "minus": self.number < 0,
-            "strip": None,
-        }
-        if self.digits is None or grid is None:
-            return data
-        strip = grid.strip(self.digits, grid.bottom if self.cut is None else self.cut)
-        strip["rest"] = _rest(strip, self)
-        own = {"digits": self.digits.text, "point": self.digits.high - self.digits.point}
-        return {**data, "strip": strip, "own": own, "spoken": self._spoken()}
-
-    def _spoken(self) -> str:
-        assert self.digits is not None
-        cut_off = 0 if self.cut is None else max(0, self.cut - self.digits.low)
-        cut_off = min(cut_off, len(self.digits.text))
-        lost = numerals.plain(value(abs(self.lost)))
-        kept = len(self.digits.text) - cut_off
-        return words.spoken_bits(self.digits.significand, kept, cut_off if self.lost else 0, lost)
 
 
 @dataclass(frozen=True)
@@ -100,12 +59,12 @@ class BlockPicture:
         """Return the rows under the line: the sum, the result, what it is held against."""
         block = self.block
         gives = words.result_row(self.chain.state.gpu, self.number, len(self.chain.blocks))
-        result = Row("result", gives, block.result, digits=_own(block.result))
-        exact = Row("exact", words.EXACT, self.reference, digits=_own(self.reference))
+        result = Row("result", gives, block.result, digits=own_digits(block.result))
+        exact = Row("exact", words.EXACT, self.reference, digits=own_digits(self.reference))
         if block.truncated_sum is None:
             return [result, exact]
-        total = digits(block.truncated_sum, _point(block.truncated_sum, self.quantum), self.quantum)
-        last = _output_place(block.truncated_sum, block.configuration)
+        total = sum_digits(block.truncated_sum, self.quantum)
+        last = output_place(block.truncated_sum, block.configuration)
         return [Row("sum", words.SUM, block.truncated_sum, digits=total, cut=last), result, exact]
 
     @property
@@ -182,7 +141,7 @@ class BlockPicture:
         grid = self.grid()
         rows = [*self.drawn, *self.results]
         lines = [self.name] if len(self.chain.blocks) > 1 else []
-        lines += [_text_row(row, grid) for row in rows]
+        lines += [text_row(row, grid) for row in rows]
         if zeros := self.zeros():
             lines.append(zeros)
         sentences = self.sentences()
@@ -235,24 +194,6 @@ def _is_zero(term: Term) -> bool:
     return term.product is not None and not term.product
 
 
-def _own(number: float) -> Digits | None:
-    if number in (float("inf"), float("-inf")) or number != number:
-        return None
-    exact = Fraction(number)
-    return digits(exact, floor_log2(exact)) if exact else None
-
-
-def _point(total: Fraction, quantum: int) -> int:
-    return floor_log2(total) if total else quantum
-
-
-def _output_place(total: Fraction, rule: Configuration) -> int | None:
-    """Return the last place that the output keeps of a sum; None for zero."""
-    if not total:
-        return None
-    return max(floor_log2(total), rule.output.emin) - rule.output_fraction_bits
-
-
 def _runs(places: list[int]) -> list[str]:
     """Write neighbouring places as runs.
 
@@ -267,22 +208,3 @@ def _runs(places: list[int]) -> list[str]:
             runs.append([place])
     texts = [[f"{run[0]} to {run[-1]}"] if len(run) > 2 else list(map(str, run)) for run in runs]
     return [text for parts in texts for text in parts]
-
-
-def _rest(strip: dict[str, Any], row: Row) -> str:
-    if strip["far"]:
-        return words.far(value(abs(Fraction(row.number))))
-    return words.beyond(strip["hidden"]) if strip["hidden"] else ""
-
-
-def _text_row(row: Row, grid: Grid | None) -> str:
-    label = numerals.plain(row.label).replace("_", "")
-    head = f"{label:<22} {numerals.plain(value(row.number)):<24} {row.exponent:<16}"
-    if grid is None or row.digits is None:
-        return head.rstrip()
-    strip = grid.strip(row.digits)
-    kept = grid.column(grid.quantum) + 1
-    line = " " * strip["start"] + strip["digits"]
-    sign = "-" if row.number < 0 else "+"
-    line = line.ljust(kept)
-    return f"{head} {sign}{line[:kept]}|{line[kept:]}{_rest({**strip}, row)}".rstrip()

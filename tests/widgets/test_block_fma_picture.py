@@ -165,6 +165,28 @@ def test_fp16_results_are_rounded_to_nearest_even() -> None:
     assert "to nearest, ties to even, to fp16: 1." in told[5]
 
 
+@pytest.mark.parametrize(
+    ("c", "formats", "cut"),
+    [
+        # 1 + 2^-24 + 2^-25: fp32 keeps 24 of the sum's 26 digits, fp16 keeps 11 of them.
+        ("1", ("fp16", "fp32"), 24),
+        ("1", ("fp16", "fp16"), 11),
+    ],
+)
+def test_the_digits_that_the_last_rounding_drops_are_told_apart(
+    c: str, formats: tuple[str, str], cut: int
+) -> None:
+    data = pictures(state(("1.5*2^-12",), ("2^-12",), c, formats=formats))[0].as_data()
+    total = data["results"][0]["strip"]
+    assert (total["digits"], total["cut"]) == ("1" + "0" * 23 + "11", cut)
+
+
+def test_a_subnormal_sum_keeps_the_places_of_the_output() -> None:
+    data = pictures(state(("2^-14",), ("2^-11",), "2^-24", formats=("fp16", "fp16")))[0].as_data()
+    total = data["results"][0]["strip"]
+    assert total["digits"][: total["cut"]] == "1"  # 2^-24, fp16's last place; 2^-25 is rounded
+
+
 def test_fp8_on_hopper_keeps_13_bits_of_32_products_and_of_the_result() -> None:
     of = state((1,) * 32, ("2^-6",) * 32, "2^-9", formats=("e4m3", "fp32"))
     picture = pictures(of)[0]
@@ -238,6 +260,8 @@ def test_zero_terms_are_named_in_runs_and_not_drawn() -> None:
     assert [row.key for row in picture.drawn] == ["0", "4", "6", "7"]
     assert picture.zeros() == "Terms 1 to 3, 5, 8 to 15 and C are 0 and not drawn."
     assert pictures(state((1,) * 16, (1,) * 16, 0))[0].zeros() == "C is 0 and not drawn."
+    _, second = pictures(state(gpu="V100"))
+    assert second.zeros() == "Terms 5 to 7 are 0 and not drawn."
     one = pictures(state((1,) * 15, (1,) * 15, 1))[0]
     assert one.zeros() == "Term 15 is 0 and not drawn."
 

@@ -113,7 +113,8 @@ function drawStrip(row, stage, isResult) {
     line.append(make("span", { class: kinds.join(" ") }, digit));
   });
   if (aligned && row.strip.rest) {
-    const rest = make("span", { class: `amp-rest${stage >= cutStage && row.strip.far ? " amp-off-far" : ""}` });
+    const gone = stage >= cutStage && row.strip.far;
+    const rest = make("span", { class: gone ? "amp-rest amp-off-far" : "amp-rest" });
     drawMarkup(rest, row.strip.rest);
     line.append(rest);
   }
@@ -132,7 +133,8 @@ function drawTerm(row, stage, labels, isResult) {
     drawMarkup(exponent, row.exponent);
     if (row.largest) exponent.append(" ", make("span", { class: "amp-largest" }, labels.largest));
   }
-  return make("tr", { role: "row", "data-row": row.key, class: isResult ? `amp-total amp-total-${row.key}` : "" },
+  const kind = isResult ? `amp-total amp-total-${row.key}` : null;
+  return make("tr", { role: "row", "data-row": row.key, class: kind },
     label, value, exponent, drawStrip(row, stage, isResult));
 }
 
@@ -140,12 +142,14 @@ function drawTerm(row, stage, labels, isResult) {
 function blockTable(labels) {
   const body = make("tbody", { role: "rowgroup" });
   const scale = make("div", { class: "amp-scale", "aria-hidden": "true" });
-  const head = (name, ...more) => make("th", { role: "columnheader", scope: "col", class: `amp-head-${name}` }, labels[name], ...more);
+  const head = (name, ...more) => make("th",
+    { role: "columnheader", scope: "col", class: `amp-head-${name}` }, labels[name], ...more);
   const table = make("table", { role: "table", class: "amp-block", "aria-label": labels.picture },
     make("thead", { role: "rowgroup" }, make("tr", { role: "row" },
       head("term"), head("product"), head("exponent"), head("bits", scale))), body);
   let shownStage = null;
-  const root = make("div", { class: "amp-scroll", tabindex: "0", role: "region", "aria-label": labels.picture }, table);
+  const root = make("div",
+    { class: "amp-scroll", tabindex: "0", role: "region", "aria-label": labels.picture }, table);
 
   function fill(block, stage) {
     const results = block.results.filter((row) => (
@@ -179,7 +183,8 @@ function blockTable(labels) {
 
 /** Previous and next, the stages and, where there are several, the blocks as radio buttons. */
 function stepper(labels, stages, onStep) {
-  const button = (name) => make("button", { type: "button", class: "amp-button", "data-step": name }, labels[name]);
+  const button = (name) => make("button",
+    { type: "button", class: "amp-button", "data-step": name }, labels[name]);
   const previous = button("previous");
   const next = button("next");
   let step = 0;
@@ -196,7 +201,8 @@ function stepper(labels, stages, onStep) {
     if (blockCount !== count) {
       count = blockCount;
       const names = Array.from({ length: count }, (_, i) => [String(i), String(i + 1)]);
-      blocks = radioGroup(labels.blocks, names, (i) => onStep(Number(i) * stages.length + (step % stages.length)));
+      blocks = radioGroup(labels.blocks, names,
+        (i) => onStep(Number(i) * stages.length + (step % stages.length)));
       blockPlace.replaceChildren(...(count > 1 ? [blocks.root] : []));
     }
     stage.show(String(step % stages.length));
@@ -251,7 +257,8 @@ function drawPanel(model, el) {
   const mail = courier(model, (quiet) => { silent.textContent = quiet ? labels.silent : ""; });
   const choose = selectors(labels, model.get("setup"), mail);
   const numbers = numberList(labels, mail);
-  const presets = make("div", { class: "amp-actions amp-presets", role: "group", "aria-label": labels.presets },
+  const presets = make("div",
+    { class: "amp-actions amp-presets", role: "group", "aria-label": labels.presets },
     make("span", { class: "amp-label" }, labels.presets),
     ...model.get("presets").map(([key, label]) => {
       const button = make("button", { type: "button", class: "amp-button", "data-preset": key });

@@ -107,11 +107,17 @@ function ruleCards(labels) {
     list,
     fill(transitions, event) {
       const now = event === "capped" ? "grown" : event;
-      list.replaceChildren(...transitions.map(([key, condition, action]) => make("li",
-        { class: `amp-rule${key === now ? " amp-rule-now" : ""}`, "data-rule": key, "aria-current": key === now ? "step" : null },
-        make("span", { class: "amp-rule-mark", "aria-hidden": "true" }, MARKS[key] ?? ""),
-        make("strong", {}, condition), make("span", {}, ` → ${action}`),
-        ...(key === now ? [make("span", { class: "amp-rule-here" }, labels.here)] : []))));
+      list.replaceChildren(...transitions.map(([key, condition, action]) => {
+        const here = key === now;
+        const mark = make("span", { class: "amp-rule-mark", "aria-hidden": "true" });
+        mark.textContent = MARKS[key] ?? "";
+        const rule = make("li", {
+          class: here ? "amp-rule amp-rule-now" : "amp-rule", "data-rule": key,
+          "aria-current": here ? "step" : null,
+        }, mark, make("strong", {}, condition), ` → ${action}`);
+        if (here) rule.append(make("span", { class: "amp-rule-here" }, labels.here));
+        return rule;
+      }));
     },
   };
 }
@@ -146,8 +152,11 @@ function scrubber(labels, onStep, mail) {
 }
 
 function legend(labels) {
-  const item = (kind, text) => make("span", { class: "amp-tl-legend-item" },
-    make("span", { class: `amp-tl-legend-mark amp-tl-legend-${kind}`, "aria-hidden": "true" }, MARKS[kind] ?? ""), text);
+  const item = (kind, text) => {
+    const style = `amp-tl-legend-mark amp-tl-legend-${kind}`;
+    const mark = make("span", { class: style, "aria-hidden": "true" }, MARKS[kind] ?? "");
+    return make("span", { class: "amp-tl-legend-item" }, mark, text);
+  };
   return make("p", { class: "amp-tl-legend" }, item("skipped", labels.legend_skipped),
     item("grown", labels.legend_grown), item("now", labels.legend_shown));
 }
