@@ -145,13 +145,16 @@ class Tally:
 
     def add(self, values: np.ndarray) -> None:
         """Count a one-dimensional array of float64."""
-        if not len(values):
-            return
-        fields = field_counts(values)
-        self.fields += fields
+        if len(values):
+            [fields] = field_counts(values, [len(values)])
+            self.merge(values, fields, largest_finite(values, [0])[0])
+
+    def merge(self, values: np.ndarray, fields: np.ndarray, largest: float) -> None:
+        """Add values whose field counts and largest magnitude are known already."""
+        self.fields = self.fields + fields
         if fields[0, 0]:
             self._add_subnormals(values)
-        self.largest = max(self.largest, _largest_finite(values, fields))
+        self.largest = max(self.largest, largest)
 
     def reach(self, values: np.ndarray) -> None:
         """Let ``largest`` be no smaller than these, if they are finite, without counting them."""
@@ -179,16 +182,31 @@ class Tally:
             self.subnormals = np.zeros((_FIRST_NORMAL - LOWEST, 2), np.int64)
         tiny = values[(np.abs(values) < 2.0**_FIRST_NORMAL) & (values != 0)]
         start = LOWEST + _SUBNORMAL_SHIFT + _BIAS
-        fields = field_counts(tiny * 2.0**_SUBNORMAL_SHIFT)
+        [fields] = field_counts(tiny * 2.0**_SUBNORMAL_SHIFT, [len(tiny)])
         self.subnormals += fields[start : start + len(self.subnormals)]
 
 
-def field_counts(values: np.ndarray) -> np.ndarray:
-    """Count float64 values by biased exponent (rows) and by a zero significand field (column 1)."""
+def field_counts(values: np.ndarray, lengths: list[int]) -> np.ndarray:
+    """Count float64 values by biased exponent, run by run.
+
+    The values are runs of these lengths. Row e of a run's counts says of biased exponent e how
+    many significand fields are not zero and how many are.
+    """
     bits = values.view(np.int64)
     keys = (bits >> (_SIGNIFICAND_BITS - 1)) & (2 * _FIELD_ONES)
     keys |= (bits << (64 - _SIGNIFICAND_BITS)) == 0
-    return np.bincount(keys, minlength=2 * (_FIELD_ONES + 1)).reshape(-1, 2)
+    size = 2 * (_FIELD_ONES + 1)
+    if len(lengths) > 1:
+        keys += np.repeat(np.arange(len(lengths)) * size, lengths)
+    counts = np.bincount(keys, minlength=len(lengths) * size)
+    return counts.reshape(len(lengths), -1, 2)
+
+
+def largest_finite(values: np.ndarray, starts: list[int]) -> list[float]:
+    """Return the largest finite magnitude of each run, 0.0 without one; no run is empty."""
+    magnitudes = np.abs(values)
+    magnitudes[~(magnitudes < np.inf)] = 0.0
+    return list(np.maximum.reduceat(magnitudes, starts).tolist())
 
 
 def from_counts(first: int, bins: np.ndarray, **rest: Any) -> ExponentHistogram:
@@ -202,7 +220,7 @@ def from_counts(first: int, bins: np.ndarray, **rest: Any) -> ExponentHistogram:
     kept = bins[start:stop]
     return ExponentHistogram(
         first=first + start,
-        counts=tuple(kept.sum(axis=1).tolist()),
+        counts=tuple((kept[:, 0] + kept[:, 1]).tolist()),
         powers_of_two=tuple(kept[:, 1].tolist()),
         **rest,
     )
@@ -217,10 +235,3 @@ def _rows(histogram: ExponentHistogram, first: int, length: int) -> np.ndarray:
     bins[place, 0] = histogram.counts
     bins[:, 0] -= bins[:, 1]
     return bins
-
-
-def _largest_finite(values: np.ndarray, fields: np.ndarray) -> float:
-    magnitudes = np.abs(values)
-    if fields[_FIELD_ONES].any():
-        magnitudes = magnitudes[magnitudes < np.inf]
-    return float(magnitudes.max(initial=0.0))

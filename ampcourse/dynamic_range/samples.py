@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from math import gcd
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ampcourse.dynamic_range.histogram import ExponentHistogram, Tally
+import numpy as np
+
+from ampcourse.dynamic_range.histogram import (
+    ExponentHistogram,
+    Tally,
+    field_counts,
+    largest_finite,
+)
 from ampcourse.dynamic_range.values import flat
 
 if TYPE_CHECKING:
-    import numpy as np
     import torch
 
 #: How many elements may wait to be counted; beyond that they are counted at once.
@@ -87,33 +94,47 @@ class Samples:
 
     def _count(self) -> None:
         waiting, self._waiting, self._elements = self._waiting, [], 0
-        for one, (values, ends) in zip(waiting, _moved(waiting), strict=True):
-            tally = Tally()
-            tally.add(values if one.factor == 1.0 else values * one.factor)
-            tally.reach(ends * one.factor)
-            counted = tally.histogram(one.key[-1], one.population)
-            before = self._counted.get(one.key)
-            self._counted[one.key] = counted if before is None else before + counted
+        groups: dict[Any, list[_Waiting]] = {}
+        for one in waiting:
+            groups.setdefault((one.sample.device, one.sample.dtype), []).append(one)
+        for group in groups.values():
+            for one, tally in zip(group, _tallies(group), strict=True):
+                counted = tally.histogram(one.key[-1], one.population)
+                before = self._counted.get(one.key)
+                self._counted[one.key] = counted if before is None else before + counted
 
 
-def _moved(waiting: list[_Waiting]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return samples and ends as float64 arrays, with one transfer for each device and type."""
+def _tallies(group: list[_Waiting]) -> list[Tally]:
+    """Count samples of one device and type together: one transfer, few calls of numpy."""
+    lengths = [len(one.sample) for one in group]
+    factors = np.repeat([one.factor for one in group], lengths)
+    values = _moved([one.sample for one in group]) * factors
+    starts = [0, *accumulate(lengths)]
+    filled = [n for n, length in enumerate(lengths) if length]
+    largest = dict(zip(filled, largest_finite(values, [starts[n] for n in filled]), strict=True))
+    tallies = []
+    for n, fields in enumerate(field_counts(values, lengths)):
+        tally = Tally()
+        tally.merge(values[starts[n] : starts[n + 1]], fields, largest.get(n, 0.0))
+        tallies.append(tally)
+    _reach(tallies, group)
+    return tallies
+
+
+def _reach(tallies: list[Tally], group: list[_Waiting]) -> None:
+    """Let each tally know the ends of the tensor behind its sample, where they were taken."""
+    looked = [n for n, one in enumerate(group) if one.ends]
+    if looked:
+        ends = _moved([end.reshape(1) for n in looked for end in group[n].ends])
+        for n, pair in zip(looked, ends.reshape(-1, 2), strict=True):
+            tallies[n].reach(pair * group[n].factor)
+
+
+def _moved(tensors: list[torch.Tensor]) -> np.ndarray:
+    """Return tensors of one device and type, end to end, as float64."""
     import torch
 
-    groups: dict[Any, list[int]] = {}
-    for place, one in enumerate(waiting):
-        groups.setdefault((one.sample.device, one.sample.dtype), []).append(place)
-    moved: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-    for places in groups.values():
-        parts = [part for n in places for part in (waiting[n].sample, *waiting[n].ends)]
-        together = torch.cat([part.reshape(-1) for part in parts]).cpu().double().numpy()
-        start = 0
-        for n in places:
-            middle = start + len(waiting[n].sample)
-            stop = middle + len(waiting[n].ends)
-            moved[n] = together[start:middle], together[middle:stop]
-            start = stop
-    return [moved[n] for n in range(len(waiting))]
+    return torch.cat(tensors).cpu().double().numpy()
 
 
 def _spread(values: torch.Tensor, most: int | None, step: int) -> torch.Tensor:
