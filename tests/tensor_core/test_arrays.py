@@ -161,6 +161,13 @@ def test_what_is_no_number_is_refused(wrong: list[Any]) -> None:
         mma(wrong, [1.0])
 
 
+def test_a_nan_of_any_payload_is_taken() -> None:
+    nan = np.array([0x7FFFFFFF, 0xFF800001], np.uint32).view(np.float32)
+    for fmt in ("fp16", "bf16", "tf32", "e4m3"):
+        assert bits(mma(nan, [1.0, 1.0], input_format=fmt)) == 0x7FFFFFFF
+    assert bits(mma([1.0], [1.0], nan, output_format="fp16")).tolist() == [0x7FFFE000] * 2
+
+
 def test_to_tf32_drops_the_low_13_bits() -> None:
     codes = np.random.default_rng(7).integers(0, 1 << 32, 10_000, dtype=np.uint64)
     x = codes.astype(np.uint32).view(np.float32)
