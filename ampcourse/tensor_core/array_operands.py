@@ -31,7 +31,8 @@ def read(x: ArrayLike, name: str) -> NDArray[np.float64]:
     array = np.asarray(x)
     if array.dtype.kind in "bcOSUMm":
         raise TypeError(f"{name} has dtype {array.dtype}; pass float16, float32 or float64 values")
-    return array.astype(np.float64)
+    with np.errstate(invalid="ignore"):  # a signalling NaN becomes quiet
+        return array.astype(np.float64)
 
 
 def _tensor_values(x: Any, name: str) -> NDArray[np.float64]:
