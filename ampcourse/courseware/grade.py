@@ -17,7 +17,7 @@ from ampcourse.courseware.course import Course
 from ampcourse.courseware.kernel import Kernel, KernelLost, KernelUnusable, Limits
 from ampcourse.courseware.report import Report, TaskReport
 from ampcourse.courseware.sheet import Entry, Sheet, make_sheet
-from ampcourse.courseware.source import Lesson
+from ampcourse.courseware.source import Lesson, names_in
 from ampcourse.courseware.submission import (
     Piece,
     SubmissionError,
@@ -54,6 +54,7 @@ class Session:
 
     sheet: Sheet
     limits: Limits
+    given_names: frozenset[str] = frozenset()  # defined in given cells that are not run
     runs: list[Run] = field(default_factory=list)
     kernel: Kernel | None = None
     restarts: int = 0
@@ -168,7 +169,7 @@ def statements(text: str) -> list[str]:
 def grade(sheet: Sheet, path: Path, limits: Limits = DEFAULT) -> Report:
     """Grade one file against a lesson's sheet; raises SubmissionError, KernelUnusable."""
     submission = read_submission(path, sheet.lesson)
-    session = Session(sheet, limits)
+    session = Session(sheet, limits, submission.unused | sheet.lesson.demo_names)
     reports: dict[str, TaskReport] = {}
     trouble = "it could not be reached"
     try:
@@ -197,16 +198,24 @@ def grade_task(session: Session, entry: Entry, run: Run | None) -> TaskReport:
             f"it imports {refused[0]}, which this lesson asks you to build: no points"
         )
     note = run.error if run else ""
-    return entry.report(outcomes, note or unknown_name(session.sheet.lesson, outcomes))
+    return entry.report(outcomes, note or unknown_name(session, outcomes))
 
 
-def unknown_name(lesson: Lesson, outcomes: list[dict[str, Any]]) -> str:
-    """Return a note if a call failed for a name that only demonstration cells define."""
+def unknown_name(session: Session, outcomes: list[dict[str, Any]]) -> str:
+    """Return a note if a call failed for a name whose definition was not run to its end."""
     for outcome in outcomes:
         found = UNDEFINED.match(str(outcome.get("error", {}).get("message", "")))
-        if found and found[1] in lesson.demo_names:
+        if not found:
+            continue
+        name = found[1]
+        for run in session.runs:
+            if (run.refused or run.error) and name in names_in(run.piece.text):
+                why = f"imports {run.refused[0]}" if run.refused else "stopped"
+                place = f"the cell of {run.piece.task}" if run.piece.task else "a cell of your own"
+                return f"{name} comes from {place}, which {why}: mend that first"
+        if name in session.given_names:
             return (
-                f"{found[1]} comes from a demonstration cell, which grading does not run: "
+                f"{name} comes from a demonstration cell, which grading does not run: "
                 "define it in a cell of your own"
             )
     return ""

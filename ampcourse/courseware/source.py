@@ -118,14 +118,7 @@ class Lesson:
     @property
     def demo_names(self) -> set[str]:
         """The names that demonstrations define and grading therefore does not know."""
-        names: set[str] = set()
-        for node in self.demonstrated():
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                names.add(node.name)
-            else:
-                stored = (part for part in ast.walk(node) if isinstance(part, ast.Name))
-                names |= {part.id for part in stored if isinstance(part.ctx, ast.Store)}
-        return names
+        return set().union(*map(names_of, self.demonstrated()))
 
     def demonstrated(self) -> Iterator[ast.stmt]:
         """Yield the statements of the demonstration cells."""
@@ -137,6 +130,23 @@ class Lesson:
     def forbidden(self) -> dict[str, str]:
         """Modules that may not be imported in the graded kernel, with the task that says so."""
         return {module: task.id for task in self.tasks for module in task.solution.forbids}
+
+
+def names_of(node: ast.stmt) -> set[str]:
+    """Return the names that a statement defines."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    stored = (part for part in ast.walk(node) if isinstance(part, ast.Name))
+    return {part.id for part in stored if isinstance(part.ctx, ast.Store)}
+
+
+def names_in(text: str) -> set[str]:
+    """Return the names that a cell's code defines, none if it is not plain Python."""
+    try:
+        nodes = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    return set().union(*map(names_of, nodes))
 
 
 def is_inside(module: str, parent: str) -> bool:

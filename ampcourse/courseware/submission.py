@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ampcourse.courseware.build import instructor, learner
+from ampcourse.courseware.build import cell_id, instructor, learner
 from ampcourse.courseware.course import Course
-from ampcourse.courseware.source import Lesson
+from ampcourse.courseware.source import Lesson, names_in
 
 MAX_BYTES = 50_000_000
 MAX_CELLS = 2_000
@@ -36,6 +36,8 @@ class Submission:
 
     pieces: tuple[Piece, ...]
     notes: tuple[str, ...]
+    #: Names defined in given cells that the learner edited; that code is not run.
+    unused: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -164,7 +166,8 @@ def read_submission(path: Path, lesson: Lesson) -> Submission:
         given[cell.id].add(cell.source.strip())
     stubs = {task.id: min(given.pop(task.id), key=len) for task in lesson.tasks}
     known = set().union(*given.values())
-    pieces, seen = [], dict.fromkeys(stubs, 0)
+    shown = {cell_id(cell, at) for at, cell in enumerate(lesson.cells) if cell.part == "demo"}
+    pieces, seen, unused = [], dict.fromkeys(stubs, 0), set[str]()
     solved = {name for cell in cells for name in cell.names if cell.text.strip() != stubs.get(name)}
     for cell in cells:
         name = next((name for name in cell.names if name in stubs or name in given), "")
@@ -176,7 +179,9 @@ def read_submission(path: Path, lesson: Lesson) -> Submission:
                 pieces.append(Piece(cell.text, name))
         elif name or cell.text.strip() in known:
             if name and cell.text.strip() not in given[name]:
-                notes.append(f"the given cell {name} was edited: the original is used")
+                unused |= names_in(cell.text)
+                if name not in shown:  # predictions go there, and people are asked to play
+                    notes.append(f"the given cell {name} was edited: the original is used")
         elif cell.code and cell.text.strip():
             pieces.append(Piece(cell.text))
     notes += [f"the solution cell of {task} is missing" for task in stubs if not seen[task]]
@@ -185,4 +190,4 @@ def read_submission(path: Path, lesson: Lesson) -> Submission:
         for task, count in seen.items()
         if count > 1
     ]
-    return Submission(tuple(pieces), tuple(notes))
+    return Submission(tuple(pieces), tuple(notes), frozenset(unused))

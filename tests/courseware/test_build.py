@@ -39,7 +39,7 @@ def test_both_copies_have_the_same_cells_and_validate(course: Course) -> None:
 
 
 def test_a_heading_may_hold_any_quotation_mark(course: Course) -> None:
-    text, title = source(course).read_text("utf-8"), "Kahan's \"sum\""
+    text, title = source(course).read_text("utf-8"), 'Kahan\'s "sum"'
     source(course).write_text(text.replace("t90_1 · Add one", f"t90_1 · {title}"), "utf-8")
     cell = learner(course.lesson(SLUG)).cells[-1].source
     titles = ast.literal_eval(cell.partition("progress(")[2].removesuffix(")"))

@@ -78,6 +78,42 @@ def test_a_name_of_a_demonstration_is_told_as_the_cause(sheet: Sheet, hand_in: H
     assert report.tasks[0].note.startswith("demonstration comes from a demonstration cell")
 
 
+def play(text: str) -> Callable[[dict[str, Any]], None]:
+    """Return a change that edits the demonstration cell."""
+
+    def change(content: dict[str, Any]) -> None:
+        next(cell for cell in content["cells"] if cell["id"] == "cell-02")["source"] = text
+
+    return change
+
+
+def test_playing_with_a_demonstration_is_no_oddity(sheet: Sheet, hand_in: HandIn) -> None:
+    report = grade(sheet, hand_in(None, play("demonstration = 7")), QUICK)
+    assert (scores(report), report.notes) == ([2, 3], ())
+
+
+def test_a_helper_put_in_a_demonstration_cell_is_told_as_the_cause(
+    sheet: Sheet, hand_in: HandIn
+) -> None:
+    answer = with_first("def add_one(x):\n    return x + helper")
+    report = grade(sheet, hand_in(answer, play("helper = 1")), QUICK)
+    assert report.tasks[0].note.startswith("helper comes from a demonstration cell")
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"), [("import colorsys", "imports colorsys"), ("1 / 0", "stopped")]
+)
+def test_a_name_lost_with_another_tasks_cell_is_told_as_the_cause(
+    sheet: Sheet, hand_in: HandIn, fault: str, why: str
+) -> None:
+    first = f"{fault}\ndef add_one(x):\n    return x + 1"
+    second = "def text_of(x):\n    return str(add_one(x) - 1)"
+    report = grade(sheet, hand_in({"t90_1": first, "t90_2": second}), QUICK)
+    assert report.tasks[1].note == (
+        f"add_one comes from the cell of t90_1, which {why}: mend that first"
+    )
+
+
 def test_a_later_cell_cannot_change_an_earlier_mark(sheet: Sheet, hand_in: HandIn) -> None:
     assert scores(grade(sheet, hand_in(None, insert("add_one = None", at=99)), QUICK)) == [2, 3]
 
