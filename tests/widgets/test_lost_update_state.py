@@ -15,7 +15,7 @@ from gfloat.formats import (
     format_info_binary32,
     format_info_ocp_e4m3,
 )
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ampcourse.formats import FP16
@@ -40,6 +40,7 @@ GFLOAT_MODES = {
 GRID = np.unique(np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float64))
 GRID = GRID[np.isfinite(GRID)]
 
+untimed = settings(deadline=None)  # a busy machine is no failure
 halves = st.integers(0, 0x7BFF).map(lambda code: float(np.uint16(code).view(np.float16)))
 weights = st.builds(lambda size, sign: sign * size, halves, st.sampled_from([1.0, -1.0]))
 # Quarters of fp16's smallest number: the sum with any fp16 weight is exact in float64.
@@ -51,6 +52,7 @@ def state(w: float, change: float, mode: str = "nearest_even", fmt: str = "fp16"
 
 
 @pytest.mark.parametrize("mode", GFLOAT_MODES)
+@untimed
 @given(w=weights, change=changes)
 def test_the_rounded_sum_is_gfloats(mode: str, w: float, change: float) -> None:
     assert Fraction(w) + Fraction(change) == Fraction(w + change)
@@ -72,6 +74,7 @@ def test_the_rounded_sum_is_gfloats_in_every_format_offered(fmt: str, mode: str)
 
 
 @pytest.mark.parametrize("mode", GFLOAT_MODES)
+@untimed
 @given(w=weights, up=st.booleans())
 def test_an_update_is_lost_up_to_the_limit_that_is_told_and_not_beyond(
     mode: str, w: float, up: bool
@@ -113,6 +116,7 @@ def test_the_rule_of_2048_holds_on_one_side_only(w: float, delta: float, lost: b
     assert (np.float16(w + delta) == np.float16(w)) == lost
 
 
+@untimed
 @given(w=weights, change=changes)
 def test_stochastic_rounding_expects_the_exact_sum_between_two_neighbours(
     w: float, change: float
@@ -188,6 +192,7 @@ def test_the_slider_stops_on_both_ties_and_just_above_them() -> None:
         assert {tie, tie * (1 + Fraction(1, PER_BINADE))} <= reached
 
 
+@untimed
 @given(w=weights, change=changes)
 def test_the_line_has_the_numbers_of_the_format_at_their_places(w: float, change: float) -> None:
     it = state(w, change)
@@ -248,6 +253,25 @@ def test_the_limits_tell_the_ratio_on_each_side() -> None:
         row.key: row.markup for row in rows(UpdateState.of("fp16", 1 + 2.0**-10, 1, "nearest_even"))
     }
     assert odd["lost_up"] == "|Δ| below 2^{-11}, |w / Δ| > 2050"
+
+
+@pytest.mark.parametrize(
+    ("mode", "down", "up", "maybe"),
+    [
+        ("nearest_even", 2.0**-12, 2.0**-11, False),
+        ("toward_zero", 0, 2.0**-10, False),
+        ("down", 0, 2.0**-10, False),
+        ("up", 2.0**-11, 0, False),
+        ("stochastic", 2.0**-11, 2.0**-10, True),
+    ],
+)
+def test_the_hatching_covers_the_sums_that_are_rounded_to_w(
+    mode: str, down: float, up: float, maybe: bool
+) -> None:
+    # Four gaps of 2^-10 on each side of 1 are in view.
+    zone = update_line(UpdateState.of("fp16", 1, "0.001", mode))["zone"]
+    places = [0.5 - down * 2**7, 0.5 + up * 2**7]
+    assert (zone["ends"], zone["maybe"]) == (places, maybe)
 
 
 def test_order_of_the_values_is_that_of_their_ordinals() -> None:
