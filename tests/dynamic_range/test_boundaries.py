@@ -51,9 +51,15 @@ def test_the_first_number_of_a_class_is_the_next_one_in_the_inputs_own_format() 
     assert cuts.overflow.first_in(FP32) == 65520.0
     assert cuts.normal.first_in(FP32) == 2.0**-14 - 2.0**-25
     assert boundaries("fp64").overflow.first_in(FP32) == float("inf")
-    third = cuts.overflow.scaled(Fraction(3))
-    assert Fraction(third.first_in(FP32)) >= third.value
-    assert Fraction(third.first_in(FP32)) - third.value < Fraction(1, 2**9)
+
+
+def test_a_scaled_boundary_is_met_by_the_first_number_at_or_above_it() -> None:
+    for divisor in (7, 11, 13, 17, 1000, 1001):
+        cut = boundaries("fp16").overflow.scaled(Fraction(divisor))
+        assert cut.value == Fraction(65520, divisor)
+        first = cut.first_in(FP32)
+        before = decode(encode(first, FP32) - 1, FP32).value
+        assert Fraction(before) < cut.value <= Fraction(first)
 
 
 def test_a_format_without_zero_and_unknown_names_are_refused() -> None:
