@@ -90,7 +90,9 @@ class Configuration:
 #: Products of one emulated FP8 instruction, mma.sync.m16n8k32.
 EMULATED_CHUNK = 32
 
-#: Generation, and L and F for FP16 (bytes per block set the L of other widths).
+#: Bytes of an operand in a register; a block has as many bytes in every format.
+_BYTES = MappingProxyType({"tf32": 4, "fp16": 2, "bf16": 2, "e4m3": 1, "e5m2": 1})
+#: Generation, and L and F for FP16.
 _GPUS: Mapping[str, tuple[str, int, int]] = MappingProxyType(
     {
         "V100": ("Volta", 4, 23),
@@ -206,14 +208,14 @@ def _record(
     fp8 = FORMATS[inputs].bits == 8
     emulated = fp8 and instruction == "mma.sync" and generation in ("Hopper", "Blackwell")
     narrow = fp8 and not emulated and generation != "Blackwell"
-    width = 16 if emulated else FORMATS[inputs].bits if fp8 else {"tf32": 32}.get(inputs, 16)
+    element = 2 if emulated else _BYTES[inputs]
     return Configuration(
         gpu=gpu,
         generation=generation,
         input_format=inputs,
         output_format=outputs,
         instruction=instruction,  # type: ignore[arg-type]
-        block_length=length * 16 // width,
+        block_length=length * 2 // element,
         fraction_bits=_FP8_FRACTION_BITS if narrow else bits,
         zero_exponent=_ZERO_EXPONENT[bits][outputs],
         output_rounding="toward_zero" if outputs == "fp32" else "nearest_even",
