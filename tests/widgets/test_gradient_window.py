@@ -59,6 +59,7 @@ def test_format_scale_layer_and_step_can_be_assigned() -> None:
         ({"gesture": "format", "to": "bf16"}, ("bf16", 1.0, "conv", 5)),
         ({"gesture": "layer", "to": "fc"}, ("fp16", 1.0, "fc", 5)),
         ({"gesture": "step", "to": "0"}, ("fp16", 1.0, "conv", 0)),
+        ({"gesture": "step", "to": "1"}, ("fp16", 1.0, "conv", 5)),
         ({"gesture": "scale", "to": "99"}, ("fp16", 2.0**24, "conv", 5)),
     ],
 )
