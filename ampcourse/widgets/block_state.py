@@ -127,9 +127,8 @@ class BlockState:
 
     def with_number(self, field: str, text: str) -> BlockState:
         """Put a number into a field; raises ValueError for malformed text."""
-        format = self.output_format if field == "c" else self.input_format
         text = text.strip()
-        encode(read_number(text), format)  # raises before anything changes
+        read_number(text)  # raises before anything changes
         if field == "c":
             return replace(self, c=text, note="")
         place = int(field[1:])
