@@ -66,7 +66,7 @@ class Training:
         self.scaler.update(plan.new_scale)
         if plan.afterwards == "state_dict":
             state = self.scaler.state_dict()
-            self.scaler = self.scaler_class("cpu")
+            self.scaler = self.scaler_class("cpu", enabled=self.scaler.is_enabled())
             self.scaler.load_state_dict(state)
         elif plan.afterwards == "pickle":
             self.scaler = pickle.loads(pickle.dumps(self.scaler))
