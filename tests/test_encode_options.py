@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ampcourse.decode import classify, decode
@@ -19,7 +19,6 @@ from ampcourse.rounding import MODES, round_to_integer, round_to_precision
 WIDTHS = st.tuples(st.integers(2, 11), st.integers(1, 52)).map(lambda w: ieee_like(*w))
 ANY_FORMAT = st.sampled_from(list(FORMATS.values())) | WIDTHS
 DOUBLES = st.floats(allow_nan=False, allow_infinity=False)
-untimed = settings(deadline=None)  # a busy machine is no failure
 
 
 class Fixed:
@@ -32,7 +31,6 @@ class Fixed:
         return self.integer
 
 
-@untimed
 @given(DOUBLES, ANY_FORMAT, st.sampled_from(MODES))
 def test_flushing_makes_zeros_of_subnormal_results_and_changes_nothing_else(
     x: float, fmt: FloatFormat, mode: str
@@ -56,7 +54,6 @@ def test_e8m0_has_nothing_to_flush() -> None:
     assert encode("1e-40", E8M0, subnormals=False) == encode("1e-40", E8M0) == 0
 
 
-@untimed
 @given(st.fractions(min_value=-50, max_value=50, max_denominator=99), st.integers(1, 7))
 def test_of_all_random_integers_the_floor_of_the_fraction_goes_away_from_zero(
     x: Fraction, bits: int
@@ -120,7 +117,6 @@ def test_an_overflow_that_went_up_becomes_infinity_or_what_overflow_says() -> No
     assert encode(-1000, "e2m1", "stochastic", generator=high) == 0xF
 
 
-@untimed
 @given(DOUBLES, ANY_FORMAT, st.integers(1, 32), st.integers(0, 2**32 - 1))
 def test_stochastic_results_are_neighbours_and_symmetric(
     x: float, fmt: FloatFormat, bits: int, integer: int

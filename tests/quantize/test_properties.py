@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -21,7 +21,6 @@ SIGNED = ANY_FORMAT.filter(lambda fmt: fmt.signed)
 ANY_MODE = st.sampled_from(MODES)
 SYMMETRIC = st.sampled_from([mode for mode in MODES if mode not in ("up", "down")])
 FLUSH = st.booleans()
-untimed = settings(deadline=None)  # a busy machine is no failure
 
 
 def floats(dtype: Any = np.float32) -> st.SearchStrategy[Any]:
@@ -31,7 +30,6 @@ def floats(dtype: Any = np.float32) -> st.SearchStrategy[Any]:
 ANY_FLOATS = floats(np.float32) | floats(np.float64)
 
 
-@untimed
 @given(ANY_FLOATS, SIGNED, ANY_MODE, FLUSH)
 def test_monotonic(x: Any, fmt: FloatFormat, mode: str, subnormals: bool) -> None:
     every: tuple[Overflow, ...] = (None, "infinity", "saturate")
@@ -40,7 +38,6 @@ def test_monotonic(x: Any, fmt: FloatFormat, mode: str, subnormals: bool) -> Non
         assert (found[:-1] <= found[1:]).all()
 
 
-@untimed
 @given(ANY_FLOATS, ANY_FORMAT, ANY_MODE, ANY_MODE, FLUSH)
 def test_idempotent_in_any_second_mode(
     x: Any, fmt: FloatFormat, mode: str, second: str, subnormals: bool
@@ -49,20 +46,17 @@ def test_idempotent_in_any_second_mode(
     assert (bits(quantize(once, fmt, second, "saturate", subnormals)) == bits(once)).all()
 
 
-@untimed
 @given(ANY_FLOATS, SIGNED, SYMMETRIC, FLUSH)
 def test_sign_symmetric(x: Any, fmt: FloatFormat, mode: str, subnormals: bool) -> None:
     found, mirrored = (quantize(y, fmt, mode, None, subnormals) for y in (x, -x))
     assert (bits(-mirrored) == bits(found)).all()
 
 
-@untimed
 @given(ANY_FLOATS, SIGNED)
 def test_up_of_the_negative_is_the_negative_of_down(x: Any, fmt: FloatFormat) -> None:
     assert (bits(-quantize(-x, fmt, "up")) == bits(quantize(x, fmt, "down"))).all()
 
 
-@untimed
 @given(ANY_FLOATS, SIGNED)
 def test_directed_modes_bracket_the_number_and_hold_all_other_results(
     x: Any, fmt: FloatFormat
@@ -77,7 +71,6 @@ def test_directed_modes_bracket_the_number_and_hold_all_other_results(
     assert ((np.abs(steps) <= 1) | (up == 0) | (down == 0)).all()
 
 
-@untimed
 @given(ANY_FLOATS, ANY_FORMAT, ANY_MODE, FLUSH)
 def test_values_are_those_of_the_codes(
     x: Any, fmt: FloatFormat, mode: str, subnormals: bool
@@ -88,7 +81,6 @@ def test_values_are_those_of_the_codes(
     assert (encode_array(values, fmt) == codes).all()
 
 
-@untimed
 @given(floats(np.float64), st.integers(2, 5), st.integers(1, 10))
 def test_rounding_to_odd_in_fp32_first_does_no_harm(x: Any, w: int, t: int) -> None:
     fmt = ieee_like(w, t)
