@@ -15,7 +15,7 @@ from gfloat.formats import (
     format_info_binary32,
     format_info_ocp_e4m3,
 )
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from ampcourse.formats import FP16
@@ -75,6 +75,10 @@ def test_the_rounded_sum_is_gfloats_in_every_format_offered(fmt: str, mode: str)
 
 @pytest.mark.parametrize("mode", GFLOAT_MODES)
 @untimed
+@example(w=0.0, up=True)
+@example(w=0.0, up=False)
+@example(w=65504.0, up=True)
+@example(w=-65504.0, up=False)
 @given(w=weights, up=st.booleans())
 def test_an_update_is_lost_up_to_the_limit_that_is_told_and_not_beyond(
     mode: str, w: float, up: bool
