@@ -6,5 +6,5 @@ def witness(code):
         with np.errstate(over="ignore"):
             once, twice = np.float16(x), np.float16(np.float32(x))
         if once != twice:
-            return f"{x:.50g}"
+            return x
     raise ValueError(code)

@@ -2,4 +2,4 @@ def witness(code):
     middle = np.float32((value(code) + value(code + 1)) / 2)
     toward = np.float32(value(code) if code % 2 else value(code + 1))
     beside = np.nextafter(middle, toward)
-    return f"{float(middle) + (float(beside) - float(middle)) / 2:.60g}"
+    return float(middle) + (float(beside) - float(middle)) / 2

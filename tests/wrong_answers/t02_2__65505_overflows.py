@@ -1,4 +1,4 @@
-# message: 65505 is not too large
+# message: one more than the largest number is not yet too large
 def largest_lost(w, fmt):
     exponent = max(math.frexp(w)[1] - 1, fmt.emin) if w else fmt.emin
     above = 2.0 ** (exponent - fmt.significand_bits)

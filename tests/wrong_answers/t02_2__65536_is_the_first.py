@@ -1,4 +1,4 @@
-# message: 65536 is too far
+# message: the next power of two is too far
 def largest_lost(w, fmt):
     exponent = max(math.frexp(w)[1] - 1, fmt.emin) if w else fmt.emin
     above = 2.0 ** (exponent - fmt.significand_bits)

@@ -1,4 +1,4 @@
-# message: log2 is rounded
+# message: just below a power of two log2 rounds up
 def round_to(x, fmt, mode):
     if x == 0:
         return x

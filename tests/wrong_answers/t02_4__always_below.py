@@ -1,4 +1,4 @@
-# message: the tie goes there too
+# message: on the side to which the tie goes, both ways agree
 def witness(code):
     middle = (value(code) + value(code + 1)) / 2
-    return repr(middle * (1 - 2.0**-30))
+    return middle * (1 - 2.0**-30)

@@ -1,5 +1,5 @@
 # message: FP32 can still tell that number
 def witness(code):
-    low, high = value(code), value(code + 1)
-    share = 0.4 if code % 2 else 0.6
-    return repr(low + share * (high - low))
+    middle = (value(code) + value(code + 1)) / 2
+    gap = value(code + 1) - value(code)
+    return middle + (-0.1 if code % 2 else 0.1) * gap

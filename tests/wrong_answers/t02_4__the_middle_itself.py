@@ -1,4 +1,4 @@
-# message: FP32 holds the middle exactly
+# message: on the side to which the tie goes, both ways agree
 def witness(code):
     middle = (value(code) + value(code + 1)) / 2
-    return repr(middle)
+    return middle

@@ -1,4 +1,4 @@
-# message: the nearer neighbour must be the more likely one
+# message: here it is the other way round
 def stochastic_round(x, fmt, u):
     if x == 0:
         return x

@@ -1,4 +1,4 @@
-# message: one u too many
+# message: one u too many goes up
 def stochastic_round(x, fmt, u):
     if x == 0:
         return x
