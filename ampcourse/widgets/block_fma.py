@@ -177,13 +177,8 @@ class BlockFMA(PictureBox):
                 self.state = _GESTURES[content["gesture"]](self.state, content)
             except ValueError as error:
                 told = refusal(str(content.get("text", "")), error)
-                panel.problem = {**told, "field": _field(content)}
+                panel.problem = {**told, "field": str(content.get("field", ""))}
             panel.answered += 1
-
-
-def _field(content: dict[str, Any]) -> str:
-    field = str(content.get("field", ""))
-    return f"k{field[1:]}" if content["gesture"] == "place" else field
 
 
 def _numbers(state: BlockState) -> dict[str, Any]:

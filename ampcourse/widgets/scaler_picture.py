@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -19,6 +20,7 @@ _ROOM = 3
 _WRITTEN_OUT = range(0, 25)
 
 
+@lru_cache(maxsize=1024)
 def scale_text(scale: float, written_out: bool = False) -> str:
     """Write a scale as markup, a power of two as such.
 

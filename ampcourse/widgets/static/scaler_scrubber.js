@@ -48,6 +48,7 @@ function timelineChart(labels, onStep) {
   svg.append(path);
   const axis = make("div", { class: "amp-tl-axis-labels" });
   const columns = make("div", { class: "amp-columns" });
+  const looks = [];
   const plot = make("div", { class: "amp-plot" }, svg, columns);
   const scroll = make("div", { class: "amp-plot-scroll" }, plot);
   const names = make("div", { class: "amp-tl-axis" },
@@ -84,7 +85,15 @@ function timelineChart(labels, onStep) {
       drawMarkup(node, label);
       return node;
     }));
-    columns.replaceChildren(...line.heights.map((_, i) => drawColumn(line, i)));
+    // Most steps look as before: only those that changed are drawn anew.
+    line.heights.forEach((_, i) => {
+      const look = `${line.events[i]} ${line.trackers[i]} ${line.interval}`;
+      if (looks[i] === look) return;
+      looks[i] = look;
+      const column = drawColumn(line, i);
+      if (columns.children[i]) columns.children[i].replaceWith(column);
+      else columns.append(column);
+    });
   }
 
   function point(step) {
