@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ampcourse.dynamic_range import exponent_histogram
@@ -144,7 +144,6 @@ def test_log_heights_lift_the_small_bars_and_keep_the_tallest() -> None:
     assert max(bar["kept"] + bar["flushed"] for bar in logarithmic["bars"]) == 1
 
 
-@settings(deadline=None)  # a busy machine is no failure
 @given(st.lists(st.floats(width=32, allow_nan=True, allow_infinity=True), max_size=30))
 def test_any_values_can_be_shown_at_any_scale(values: list[float]) -> None:
     state = WindowState.of(exponent_histogram(values), "fp16", 1)

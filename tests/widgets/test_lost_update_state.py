@@ -15,7 +15,7 @@ from gfloat.formats import (
     format_info_binary32,
     format_info_ocp_e4m3,
 )
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from ampcourse.formats import FP16
@@ -40,7 +40,6 @@ GFLOAT_MODES = {
 GRID = np.unique(np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float64))
 GRID = GRID[np.isfinite(GRID)]
 
-untimed = settings(deadline=None)  # a busy machine is no failure
 halves = st.integers(0, 0x7BFF).map(lambda code: float(np.uint16(code).view(np.float16)))
 weights = st.builds(lambda size, sign: sign * size, halves, st.sampled_from([1.0, -1.0]))
 # Quarters of fp16's smallest number: the sum with any fp16 weight is exact in float64.
@@ -52,7 +51,6 @@ def state(w: float, change: float, mode: str = "nearest_even", fmt: str = "fp16"
 
 
 @pytest.mark.parametrize("mode", GFLOAT_MODES)
-@untimed
 @given(w=weights, change=changes)
 def test_the_rounded_sum_is_gfloats(mode: str, w: float, change: float) -> None:
     assert Fraction(w) + Fraction(change) == Fraction(w + change)
@@ -74,7 +72,6 @@ def test_the_rounded_sum_is_gfloats_in_every_format_offered(fmt: str, mode: str)
 
 
 @pytest.mark.parametrize("mode", GFLOAT_MODES)
-@untimed
 @example(w=0.0, up=True)
 @example(w=0.0, up=False)
 @example(w=65504.0, up=True)
@@ -120,7 +117,6 @@ def test_the_rule_of_2048_holds_on_one_side_only(w: float, delta: float, lost: b
     assert (np.float16(w + delta) == np.float16(w)) == lost
 
 
-@untimed
 @given(w=weights, change=changes)
 def test_stochastic_rounding_expects_the_exact_sum_between_two_neighbours(
     w: float, change: float
@@ -196,7 +192,6 @@ def test_the_slider_stops_on_both_ties_and_just_above_them() -> None:
         assert {tie, tie * (1 + Fraction(1, PER_BINADE))} <= reached
 
 
-@untimed
 @given(w=weights, change=changes)
 def test_the_line_has_the_numbers_of_the_format_at_their_places(w: float, change: float) -> None:
     it = state(w, change)
