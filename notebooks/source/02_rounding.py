@@ -44,9 +44,9 @@ r"""
 The result of an addition is as if the sum were taken exactly and then **rounded** to a number of
 the format (IEEE 754-2019, 4.3 and 5.1). So $\Delta$ is lost where $w$ is the number nearest to
 $w + \Delta$: up to half the gap to the neighbour on that side. Within a binade all gaps are
-equal, and their width is the **ulp**, the unit in the last place; it doubles at each power of two,
-which therefore has a narrow gap below it and a wide one above. Three weights and what they
-swallow:
+equal, and their width is the **ulp**, the unit in the last place. It doubles from one binade to
+the next, so that a power of two between them has a narrow gap below it and a wide one above. Three
+weights and what they swallow:
 """
 
 # %% tags=["setup"]
@@ -125,7 +125,7 @@ are for looking: the grader refuses a solution that imports one of them, even if
 
 # %% task="t02_1" forbids=["ampcourse.neighbours", "gfloat", "ml_dtypes", "torch"]
 def ulp(x, fmt):
-    """Return the width of the gap of the format in which |x| lies, or that above it."""
+    """Return the width of the gap of the format in which |x| lies."""
     ### BEGIN SOLUTION
     exponent = math.frexp(x)[1] - 1 if x else fmt.emin
     return 2.0 ** (max(exponent, fmt.emin) - fmt.significand_bits)
@@ -244,15 +244,14 @@ for w in (1.0, 1.25, 1.5, 2 - 2**-9, 2.0):
 
 # %% [markdown]
 r"""
-So 2048 is right for updates upwards from a power of two. From there the ratio grows to almost
-4096 at the end of the binade, in both directions; downwards from a power of two it is 4096. For
-normal weights an update of $w/4096$ is always lost, one larger than $w/2048$ never, and between
-the two it depends on where in its binade $w$ is.
+So 2048 is right for updates upwards from a power of two. Through the binade the ratio grows to
+almost 4096, in both directions; downwards from a power of two it is 4096. For normal weights an
+update of $w/4096$ is always lost, one larger than $w/2048$ never; between the two it depends on
+where in its binade $w$ is.
 
-A tie, exactly half a gap, goes to the neighbour with the even code. That is $w$ if $w$ divided by
-its ulp is even, and the other one if it is odd. At both ends of the format the same thought
-answers two questions that lesson 01 raised: 0 is even, so it swallows $2^{-25}$, and the largest
-number is odd, so it does not swallow half a gap, and that sum is infinity.
+A tie, exactly half a gap, goes to the neighbour with the even code: to $w$ if $w$ divided by its
+ulp is even, else away from it. So 0, which is even, swallows $2^{-25}$; and the largest number,
+which is odd, does not swallow half a gap: that sum is infinity.
 
 ### t02_2 · What is lost, and what overflows
 
@@ -527,8 +526,8 @@ r"""
 `toward_zero` is `down` for positive numbers and `up` for negative ones. GPUs use it too: a Tensor
 Core cuts bits off while it adds (`03_tensor_cores`).
 
-When does a number overflow? Round it as if the exponent had no end; only if the *result* is beyond
-the largest number, the format has no room for it, and the mode decides (IEEE 754-2019, 7.4).
+When does a number overflow? Round it as if the exponent had no end: only if the *result* lies
+beyond the largest number is there no place for it. Then the mode decides (IEEE 754-2019, 7.4).
 `nearest_even` gives infinity: of 65520, but not of 65510, which rounds to 65504. `toward_zero`
 stays at the largest number. `up` goes to $+\infty$, but on the negative side it stays at the
 finite number farthest from 0; `down` is its mirror image.
@@ -811,8 +810,8 @@ In the versions this was written with (numpy 2.4, torch 2.14), torch went by way
 numpy read the text as FP64 first, so that only the longest one came out wrong. A tie is where it
 goes wrong: 1.00048828218 lies just above the middle between two FP16 numbers, $1 + 2^{-11}$. FP32
 cannot tell it from the middle, and from there the tie goes down, to the even code. The right
-answer was up. (For one operation on FP16 numbers, FP32 is wide enough to do no harm, as Figueroa
-proved in 1995; for arbitrary numbers no width is enough.)
+answer was up. (The result of a single `+`, `-`, `×`, `/` or square root of FP16 numbers takes no
+harm in FP32, as Figueroa proved in 1995; for arbitrary numbers no width is enough.)
 
 ### t02_4 · A number that FP32 spoils
 
@@ -839,7 +838,7 @@ def both_ways(x):
 
 # %% task="t02_4"
 def witness(code):
-    """Return a float just beside the code's value that FP32 spoils on its way to FP16."""
+    """Return a float between the code's value and the next that FP32 spoils for FP16."""
     ### BEGIN SOLUTION
     middle = (value(code) + value(code + 1)) / 2
     return math.nextafter(middle, 0.0 if code % 2 else inf)
@@ -926,10 +925,10 @@ print("1 + 0.003 in BF16:", ml_dtypes.bfloat16(1) + ml_dtypes.bfloat16(0.003))
 
 # %% [markdown]
 r"""
-In FP16, $2048 + 1$ is a tie, and 2048 is even. BF16 has eight bits of precision, so 256 does not
-grow by 1, and 1 does not even grow by 0.003: it has the range of FP32, and it needs help with its
-sums more than FP16 does (`12_bf16_fp8_fp4`). Now the sum you bet on, with two repairs that you
-will build:
+In FP16, $2048 + 1$ is a tie, and 2048 has the even code. BF16 has eight bits of precision, so 256
+does not grow by 1, and 1 does not even grow by 0.003: it has the range of FP32, and it needs help
+with its sums more than FP16 does (`12_bf16_fp8_fp4`). Now the sum you bet on, with two repairs
+that you will build:
 """
 
 
@@ -1149,10 +1148,10 @@ print("(a + b) + c =", float((a + b) + c), "but a + (b + c) =", float(a + (b + c
 
 # %% [markdown]
 r"""
-Three roundings lie behind `0.1 + 0.2 == 0.3`, and whether they cancel is luck: that two formats
-say yes makes them no better. And the sum of three numbers depends on the order: floating-point
-**addition is not associative**. That is why a GPU that adds in another order gives other last
-bits, and why algebra must not simplify the following.
+Four roundings lie behind `0.1 + 0.2 == 0.3`, of three constants and a sum, and whether they cancel
+is luck: that two formats say yes makes them no better. And the sum of three numbers depends on the
+order: floating-point **addition is not associative**. That is why a GPU that adds in another order
+gives other last bits, and why algebra must not simplify the following.
 
 How much did an addition lose? Ask the result: `new - total` is what has arrived of what was sent.
 """
@@ -1320,20 +1319,19 @@ r"""
   $2^{-24}$"** is wrong too: the tie goes to 0 (t02_2).
 - **"An update is lost if the weight is 2048 times as large."** For normal weights the limit is
   from 2048 to 4096 times; at a power of two it depends on the sign (t02_2).
-- **"The ulp of $x$ is `eps * x`."** That grows inside the binade, where the ulp does not (t02_1).
-- **"`log2` finds the binade."** Of the double below 2048 it says 11.0; `frexp` is exact (t02_1).
+- **"The ulp of $x$ is `eps * x`."** That grows inside the binade, where the ulp does not; and the
+  binade is found by `frexp`, for `log2` takes the double below 2048 to 11.0 (t02_1).
 - **"Add a half and cut: ties to even."** That sends all ties up, and pushes sums up (t02_3).
-- **"Toward zero is floor."** Not for negative numbers (t02_3).
 - **"Going through FP32 is harmless."** A number that FP32 takes for the middle may end on the
   wrong side (t02_4).
-- **"A random rounding error makes the sum worse."** It does in a single step; but errors with mean
+- **"A random rounding error makes the sum worse."** It may in a single step; but errors with mean
   zero cancel in part, while those of a sum that stands still all point the same way (t02_5).
 - **"$a + (b + c) = (a + b) + c$."** Not in any format. Simplify Kahan's step by that rule, as a
   compiler may with fast-math flags, and it becomes an ordinary sum (t02_6).
 
 ## Say it aloud
 
-A format is a grid whose gap doubles at each power of two. Rounding to nearest takes the exact
+A format is a grid whose gap doubles from binade to binade. Rounding to nearest takes the exact
 result to the closest point of that grid, so an update of less than half a gap does nothing, and a
 long sum stops where half its gap has grown to the size of the terms. Stochastic rounding repairs
 this on average, carrying the lost part along repairs it nearly to the last bit, and a wider
