@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ampcourse.formats import FloatFormat
-    from ampcourse.widgets.bit_explorer import Explorer
-    from ampcourse.widgets.block_fma import BlockFMA
-    from ampcourse.widgets.gradient_window import GradientWindow
-    from ampcourse.widgets.lost_update import LostUpdate
-    from ampcourse.widgets.scaler_scrubber import ScalerScrubber
-    from ampcourse.widgets.side_by_side import SameNumber
+    from ampcourse.widgets.bits.explorer import Explorer
+    from ampcourse.widgets.bits.side_by_side import SameNumber
+    from ampcourse.widgets.block.widget import BlockFMA
+    from ampcourse.widgets.scaler.widget import ScalerScrubber
+    from ampcourse.widgets.update.widget import LostUpdate
+    from ampcourse.widgets.window.widget import GradientWindow
 
 __all__ = [
     "block_fma",
@@ -43,7 +43,7 @@ def explorer(
     >>> explorer("fp16", "0.1").code == 0x2E66
     True
     """
-    from ampcourse.widgets.bit_explorer import Explorer
+    from ampcourse.widgets.bits.explorer import Explorer
 
     return Explorer(format, value, code=code)
 
@@ -57,7 +57,7 @@ def same_number(value: str | float = "0.1") -> SameNumber:
     >>> same_number("0.1").rows["fp16"].code == 0x2E66
     True
     """
-    from ampcourse.widgets.side_by_side import SameNumber
+    from ampcourse.widgets.bits.side_by_side import SameNumber
 
     return SameNumber(value)
 
@@ -84,7 +84,7 @@ def lost_update(
     >>> lost_update("fp16", 1, "0x1p-11").lost, lost_update("fp16", 1, "-0x1p-11").lost
     (True, False)
     """
-    from ampcourse.widgets.lost_update import LostUpdate
+    from ampcourse.widgets.update.widget import LostUpdate
 
     return LostUpdate(fmt, w, delta, mode=mode, seed=seed)
 
@@ -110,7 +110,7 @@ def block_fma(
     >>> [block_fma(gpu=gpu).result * 2**14 for gpu in ("V100", "A100", "H100")]
     [0.0, 2.0, 3.0]
     """
-    from ampcourse.widgets.block_fma import BlockFMA
+    from ampcourse.widgets.block.widget import BlockFMA
 
     return BlockFMA(a, b, c, gpu, input_format, output_format)
 
@@ -134,7 +134,7 @@ def gradient_window(
     >>> gradient_window(h).report.flushed, gradient_window(h, scale=2).report.flushed
     (1, 0)
     """
-    from ampcourse.widgets.gradient_window import GradientWindow
+    from ampcourse.widgets.window.widget import GradientWindow
 
     return GradientWindow(histograms, fmt, scale=scale)
 
@@ -160,8 +160,8 @@ def scaler_scrubber(
     >>> [step.after.scale for step in scaler_scrubber(growth_interval=2, steps=4).history]
     [65536.0, 131072.0, 131072.0, 262144.0]
     """
-    from ampcourse.widgets.scaler_scrubber import ScalerScrubber
-    from ampcourse.widgets.scaler_trace import ScalerTrace
+    from ampcourse.widgets.scaler.trace import ScalerTrace
+    from ampcourse.widgets.scaler.widget import ScalerScrubber
 
     settings = (init_scale, growth_factor, backoff_factor)
     return ScalerScrubber(ScalerTrace.of(*settings, growth_interval, steps, infs))

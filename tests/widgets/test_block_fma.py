@@ -11,9 +11,9 @@ import pytest
 pytest.importorskip("anywidget")
 
 from ampcourse.widgets import block_fma
-from ampcourse.widgets import block_words as words
-from ampcourse.widgets.block_fma import BlockFMA, BlockPanel
-from ampcourse.widgets.block_state import LAST_PLACE
+from ampcourse.widgets.block import words
+from ampcourse.widgets.block.state import LAST_PLACE
+from ampcourse.widgets.block.widget import BlockFMA, BlockPanel
 
 
 def panel(widget: BlockFMA) -> Any:
@@ -232,9 +232,9 @@ def test_importing_the_package_loads_no_widget_library() -> None:
 def test_the_numbers_need_no_numpy() -> None:
     code = (
         "import sys; sys.modules['numpy'] = None; sys.modules['anywidget'] = None\n"
-        "from ampcourse.widgets.block_chain import chain\n"
-        "from ampcourse.widgets.block_picture import BlockPicture\n"
-        "from ampcourse.widgets.block_state import BlockState\n"
+        "from ampcourse.widgets.block.chain import chain\n"
+        "from ampcourse.widgets.block.picture import BlockPicture\n"
+        "from ampcourse.widgets.block.state import BlockState\n"
         "s = BlockState.of((1,), (1,), 0, 'H100', 'fp16', 'fp32')\n"
         "print(BlockPicture(chain(s), 0).as_data()['columns'])"
     )

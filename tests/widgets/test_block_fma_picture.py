@@ -11,13 +11,15 @@ import pytest
 
 from ampcourse.tensor_core import dot_product
 from ampcourse.tensor_core.configurations import GPU_NAMES
-from ampcourse.widgets import block_grid, block_picture, block_values
-from ampcourse.widgets import block_words as words
-from ampcourse.widgets.block_chain import chain, every_gpu
-from ampcourse.widgets.block_grid import SHOWN_BELOW, Grid, digits
-from ampcourse.widgets.block_picture import BlockPicture
-from ampcourse.widgets.block_state import PRESETS, BlockState
-from ampcourse.widgets.block_values import ulps, value
+from ampcourse.widgets.block import grid as block_grid
+from ampcourse.widgets.block import picture as block_picture
+from ampcourse.widgets.block import values as block_values
+from ampcourse.widgets.block import words
+from ampcourse.widgets.block.chain import chain, every_gpu
+from ampcourse.widgets.block.grid import SHOWN_BELOW, Grid, digits
+from ampcourse.widgets.block.picture import BlockPicture
+from ampcourse.widgets.block.state import PRESETS, BlockState
+from ampcourse.widgets.block.values import ulps, value
 
 WHICH = (("2^11", 0, 0, 0, "-2^11"), (1,) * 5, "3*2^-14")
 

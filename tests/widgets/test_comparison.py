@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ampcourse.widgets import words
-from ampcourse.widgets.comparison import compare
+from ampcourse.widgets.bits import words
+from ampcourse.widgets.bits.comparison import compare
 
 
 @given(st.floats(width=32, min_value=-400, max_value=400, allow_nan=False))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from ampcourse.decode import decode
 from ampcourse.encode import encode
 from ampcourse.formats import get_format
-from ampcourse.widgets import words
-from ampcourse.widgets.deviation import deviation, fate
+from ampcourse.widgets.bits import words
+from ampcourse.widgets.bits.deviation import deviation, fate
 
 decimals = st.decimals(-60000, 60000, allow_nan=False).map(str)
 

@@ -10,9 +10,9 @@ pytest.importorskip("anywidget")
 
 from ampcourse.formats import FP16, ieee_like
 from ampcourse.widgets import explorer, same_number
-from ampcourse.widgets.bit_explorer import BitPanel, Explorer
+from ampcourse.widgets.bits.explorer import BitPanel, Explorer
+from ampcourse.widgets.bits.side_by_side import ComparisonPanel, SameNumber
 from ampcourse.widgets.front_end import refusal
-from ampcourse.widgets.side_by_side import ComparisonPanel, SameNumber
 
 
 def gesture(widget: Explorer | SameNumber, **content: Any) -> None:

@@ -14,7 +14,7 @@ pytest.importorskip("anywidget")
 
 from ampcourse.dynamic_range import ExponentHistogram, exponent_histogram
 from ampcourse.widgets import gradient_window
-from ampcourse.widgets.gradient_window import GradientWindow, WindowPanel
+from ampcourse.widgets.window.widget import GradientWindow, WindowPanel
 
 
 def histogram(exponent: int, label: str) -> ExponentHistogram:

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ampcourse.dynamic_range import exponent_histogram
-from ampcourse.widgets.window_readout import readout
-from ampcourse.widgets.window_recording import Recording
-from ampcourse.widgets.window_state import WindowState
+from ampcourse.widgets.window.readout import readout
+from ampcourse.widgets.window.recording import Recording
+from ampcourse.widgets.window.state import WindowState
 
 DTYPES = {"fp16": np.float16, "bf16": ml_dtypes.bfloat16, "e5m2": ml_dtypes.float8_e5m2}
 
@@ -169,7 +169,7 @@ def test_the_headroom_is_told_in_binades(largest: float, doublings: int) -> None
 
 
 def test_shares_are_nothing_and_all_only_where_that_is_so() -> None:
-    from ampcourse.widgets.window_words import percent
+    from ampcourse.widgets.window.words import percent
 
     pairs = ((0, 9), (1, 10**6), (1, 1500), (1, 3), (10**6 - 1, 10**6), (7, 7))
     told = [percent(*pair) for pair in pairs]
@@ -177,7 +177,7 @@ def test_shares_are_nothing_and_all_only_where_that_is_so() -> None:
 
 
 def _rows(state: WindowState) -> list[tuple[str, str]]:
-    from ampcourse.widgets.window_readout import rows
+    from ampcourse.widgets.window.readout import rows
 
     return rows(state)
 

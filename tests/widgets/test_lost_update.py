@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("anywidget")
 
 from ampcourse.widgets import lost_update
-from ampcourse.widgets.lost_update import LostUpdate, UpdatePanel
+from ampcourse.widgets.update.widget import LostUpdate, UpdatePanel
 
 
 def gesture(widget: LostUpdate, **content: Any) -> None:
@@ -142,7 +142,7 @@ def test_every_label_the_browser_asks_for_is_there() -> None:
 
 def test_importing_the_package_loads_no_widget_library() -> None:
     code = (
-        "import sys, ampcourse.widgets as w; w.lost_update; import ampcourse.widgets.update_state; "
+        "import sys, ampcourse.widgets as w; w.lost_update; import ampcourse.widgets.update.state; "
         "print([m for m in ('ipywidgets', 'anywidget', 'numpy', 'torch') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -19,10 +19,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from ampcourse.formats import FP16
-from ampcourse.widgets import update_state
-from ampcourse.widgets.update_line import update_line
-from ampcourse.widgets.update_readout import readout, rows, verdict
-from ampcourse.widgets.update_state import PER_BINADE, UpdateState, ordinal
+from ampcourse.widgets.update import state as update_state
+from ampcourse.widgets.update.line import update_line
+from ampcourse.widgets.update.readout import readout, rows, verdict
+from ampcourse.widgets.update.state import PER_BINADE, UpdateState, ordinal
 
 GFLOAT_FORMATS = {
     "fp16": format_info_binary16,

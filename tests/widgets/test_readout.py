@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from ampcourse.decode import decode
 from ampcourse.formats import FORMATS, ieee_like
-from ampcourse.widgets import numerals, words
-from ampcourse.widgets.number_line import number_line
-from ampcourse.widgets.readout import formula, readout, rows, sentence
-from ampcourse.widgets.shape import shape
-from ampcourse.widgets.state import BitState
+from ampcourse.widgets import numerals
+from ampcourse.widgets.bits import words
+from ampcourse.widgets.bits.number_line import number_line
+from ampcourse.widgets.bits.readout import formula, readout, rows, sentence
+from ampcourse.widgets.bits.shape import shape
+from ampcourse.widgets.bits.state import BitState
 
 
 def texts(state: BitState) -> dict[str, str]:

@@ -12,11 +12,12 @@ import pytest
 
 pytest.importorskip("anywidget")
 
-from ampcourse.widgets import scaler_picture, scaler_scrubber
-from ampcourse.widgets import scaler_words as words
-from ampcourse.widgets.scaler_picture import scale_text, ticks
-from ampcourse.widgets.scaler_scrubber import ScalerPanel, ScalerScrubber
-from ampcourse.widgets.scaler_trace import MAX_INTERVAL, MAX_STEPS
+from ampcourse.widgets import scaler_scrubber
+from ampcourse.widgets.scaler import picture as scaler_picture
+from ampcourse.widgets.scaler import words
+from ampcourse.widgets.scaler.picture import scale_text, ticks
+from ampcourse.widgets.scaler.trace import MAX_INTERVAL, MAX_STEPS
+from ampcourse.widgets.scaler.widget import ScalerPanel, ScalerScrubber
 
 
 def panel(widget: ScalerScrubber) -> Any:
@@ -231,8 +232,8 @@ def test_every_label_the_browser_asks_for_is_there() -> None:
 def test_the_package_loads_no_widget_library_and_the_rule_no_torch() -> None:
     code = (
         "import sys, ampcourse.widgets as w; w.scaler_scrubber\n"
-        "from ampcourse.widgets.scaler_picture import text\n"
-        "from ampcourse.widgets.scaler_trace import ScalerTrace\n"
+        "from ampcourse.widgets.scaler.picture import text\n"
+        "from ampcourse.widgets.scaler.trace import ScalerTrace\n"
         "text(ScalerTrace.of(1, 2, 0.5, 5, 9, ()))\n"
         "print([m for m in ('ipywidgets', 'anywidget', 'numpy', 'torch') if m in sys.modules])"
     )

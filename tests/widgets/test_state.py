@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ampcourse.formats import FORMATS, FP64, get_format, ieee_like
-from ampcourse.widgets.state import BitState
+from ampcourse.widgets.bits.state import BitState
 
 
 def fp16(value: str = "0.1") -> BitState:

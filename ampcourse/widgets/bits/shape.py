@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from ampcourse.formats import FORMATS, FloatFormat
-from ampcourse.widgets import numerals, words
+from ampcourse.widgets import numerals
+from ampcourse.widgets.bits import words
 
 FIELDS = ("sign", "exponent", "significand")
 

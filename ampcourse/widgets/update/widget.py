@@ -10,10 +10,10 @@ from typing import Any
 
 from ampcourse.formats import FloatFormat
 from ampcourse.widgets import numerals
-from ampcourse.widgets import update_words as words
 from ampcourse.widgets.front_end import PictureBox, anywidget, refusal, static, traitlets
-from ampcourse.widgets.update_readout import chance, note, readout, rows, sentence
-from ampcourse.widgets.update_state import UpdateState
+from ampcourse.widgets.update import words
+from ampcourse.widgets.update.readout import chance, note, readout, rows, sentence
+from ampcourse.widgets.update.state import UpdateState
 
 FORMAT_CHOICES = ("fp16", "bf16", "e4m3", "fp32")
 _MOST_DRAWS = 1000

@@ -10,11 +10,11 @@ from typing import Any
 from ampcourse.dynamic_range import RangeReport
 from ampcourse.formats import FloatFormat
 from ampcourse.widgets import numerals
-from ampcourse.widgets import window_words as words
 from ampcourse.widgets.front_end import PictureBox, anywidget, refusal, static, traitlets
-from ampcourse.widgets.window_readout import readout, rows, sentence
-from ampcourse.widgets.window_recording import LARGEST_SHIFT, Recording
-from ampcourse.widgets.window_state import WindowState
+from ampcourse.widgets.window import words
+from ampcourse.widgets.window.readout import readout, rows, sentence
+from ampcourse.widgets.window.recording import LARGEST_SHIFT, Recording
+from ampcourse.widgets.window.state import WindowState
 
 FORMAT_CHOICES = ("fp16", "bf16", "e5m2", "e4m3")
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ampcourse.tensor_core.configurations import GPU_NAMES
-from ampcourse.widgets import block_words as words
 from ampcourse.widgets import numerals
-from ampcourse.widgets.block_chain import Chain, chain, every_gpu
-from ampcourse.widgets.block_picture import BlockPicture
-from ampcourse.widgets.block_state import BlockState, Entry, formats_of
-from ampcourse.widgets.block_values import value
+from ampcourse.widgets.block import words
+from ampcourse.widgets.block.chain import Chain, chain, every_gpu
+from ampcourse.widgets.block.picture import BlockPicture
+from ampcourse.widgets.block.state import BlockState, Entry, formats_of
+from ampcourse.widgets.block.values import value
 from ampcourse.widgets.front_end import PictureBox, anywidget, refusal, static, traitlets
 
 _INPUTS = ("fp16", "bf16", "tf32", "e4m3", "e5m2")

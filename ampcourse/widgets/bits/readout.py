@@ -11,10 +11,11 @@ from typing import Any
 
 from ampcourse.decode import Decoded, decode
 from ampcourse.neighbours import gaps, neighbours
-from ampcourse.widgets import numerals, words
-from ampcourse.widgets.deviation import Deviation, deviation, fate, quantum_exponent
-from ampcourse.widgets.number_line import number_line
-from ampcourse.widgets.state import BitState
+from ampcourse.widgets import numerals
+from ampcourse.widgets.bits import words
+from ampcourse.widgets.bits.deviation import Deviation, deviation, fate, quantum_exponent
+from ampcourse.widgets.bits.number_line import number_line
+from ampcourse.widgets.bits.state import BitState
 
 Pieces = list[tuple[str, str]]
 

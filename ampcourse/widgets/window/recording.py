@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ampcourse.dynamic_range import ExponentHistogram
-from ampcourse.widgets import window_words as words
+from ampcourse.widgets.window import words
 
 _KEYS = ("label", "exponents", "counts", "powers_of_two", "zeros", "infs", "nans", "largest")
 #: The axis reaches at least and at most so far; its ends are multiples of eight.

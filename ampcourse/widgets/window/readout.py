@@ -10,8 +10,8 @@ from typing import Any
 
 from ampcourse.dynamic_range import Bar
 from ampcourse.widgets import numerals
-from ampcourse.widgets import window_words as words
-from ampcourse.widgets.window_state import WindowState
+from ampcourse.widgets.window import words
+from ampcourse.widgets.window.state import WindowState
 
 _TICK = 8
 #: Marks this near to an edge give way to it; an edge this near to another is a minor one.

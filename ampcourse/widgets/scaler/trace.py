@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import Literal
 
 from ampcourse.amp.loss_scale import LossScale, to_float32, update
-from ampcourse.widgets import scaler_words as words
+from ampcourse.widgets.bits.state import number_text
 from ampcourse.widgets.power_text import read_number
-from ampcourse.widgets.state import number_text
+from ampcourse.widgets.scaler import words
 
 MAX_STEPS = 200
 MAX_INTERVAL = 20

@@ -10,7 +10,8 @@ from ampcourse.decode import Decoded, decode
 from ampcourse.encode import encode
 from ampcourse.formats import FloatFormat, power_of_two
 from ampcourse.operand import Operand, read_operand
-from ampcourse.widgets import numerals, words
+from ampcourse.widgets import numerals
+from ampcourse.widgets.bits import words
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from ampcourse.decode import decode
 from ampcourse.encode import encode
 from ampcourse.tensor_core.configurations import GPU_NAMES, configuration
 from ampcourse.tensor_core.reference import BlockTerms, block_terms
-from ampcourse.widgets.block_state import BlockState, formats_of
+from ampcourse.widgets.block.state import BlockState, formats_of
 
 
 @dataclass(frozen=True)

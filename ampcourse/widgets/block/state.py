@@ -17,9 +17,9 @@ from ampcourse.tensor_core.configurations import (
     Configuration,
     configuration,
 )
-from ampcourse.widgets import block_words as words
+from ampcourse.widgets.bits.state import number_text
+from ampcourse.widgets.block import words
 from ampcourse.widgets.power_text import read_number
-from ampcourse.widgets.state import number_text
 
 #: Terms are counted from 0; the longest block of the table, FP8 on Hopper, has 32.
 LAST_PLACE = 31

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ampcourse.widgets import scaler_words as words
 from ampcourse.widgets.front_end import PictureBox, anywidget, refusal, static, traitlets
-from ampcourse.widgets.scaler_picture import text, timeline
-from ampcourse.widgets.scaler_trace import MAX_INTERVAL, ScalerTrace, Step
+from ampcourse.widgets.scaler import words
+from ampcourse.widgets.scaler.picture import text, timeline
+from ampcourse.widgets.scaler.trace import MAX_INTERVAL, ScalerTrace, Step
 
 _GESTURES: dict[str, Callable[[ScalerTrace, dict[str, Any]], ScalerTrace]] = {
     "toggle": lambda trace, to: trace.toggled(int(to["step"])),

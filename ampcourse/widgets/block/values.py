@@ -10,8 +10,8 @@ from ampcourse.encode import encode
 from ampcourse.formats import power_of_two
 from ampcourse.rounding import floor_log2
 from ampcourse.widgets import numerals
-from ampcourse.widgets.block_grid import last_place
-from ampcourse.widgets.deviation import quantum_exponent
+from ampcourse.widgets.bits.deviation import quantum_exponent
+from ampcourse.widgets.block.grid import last_place
 
 # 99 × 2^-30 says more than its decimals; integers up to here are read at a glance.
 _SHORT_FACTOR = 99

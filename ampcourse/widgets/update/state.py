@@ -15,8 +15,8 @@ from ampcourse.encode import encode
 from ampcourse.formats import FloatFormat, get_format, power_of_two
 from ampcourse.operand import read_operand
 from ampcourse.rounding import floor_log2, round_to_precision
-from ampcourse.widgets import update_words as words
-from ampcourse.widgets.state import number_text
+from ampcourse.widgets.bits.state import number_text
+from ampcourse.widgets.update import words
 
 #: Slider positions in each binade; eight of them hit both a power of two and the next above.
 PER_BINADE = 8

@@ -15,8 +15,8 @@ from ampcourse.encode import encode
 from ampcourse.formats import FloatFormat, power_of_two
 from ampcourse.rounding import floor_log2
 from ampcourse.widgets import numerals
-from ampcourse.widgets import update_words as words
-from ampcourse.widgets.update_state import UpdateState, ordinal
+from ampcourse.widgets.update import words
+from ampcourse.widgets.update.state import UpdateState, ordinal
 
 #: Gaps on each side of w that are always in view, and the most marks drawn.
 _GAPS_IN_VIEW, _MOST_MARKS = 4, 96

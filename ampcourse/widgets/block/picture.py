@@ -10,12 +10,12 @@ from typing import Any
 from ampcourse.decode import decode
 from ampcourse.encode import encode
 from ampcourse.tensor_core.reference import BlockTerms, Term
-from ampcourse.widgets import block_words as words
 from ampcourse.widgets import numerals
-from ampcourse.widgets.block_chain import Chain
-from ampcourse.widgets.block_grid import Grid, digits, last_place
-from ampcourse.widgets.block_rows import Row, output_place, own_digits, sum_digits, text_row
-from ampcourse.widgets.block_values import ulps, value
+from ampcourse.widgets.block import words
+from ampcourse.widgets.block.chain import Chain
+from ampcourse.widgets.block.grid import Grid, digits, last_place
+from ampcourse.widgets.block.rows import Row, output_place, own_digits, sum_digits, text_row
+from ampcourse.widgets.block.values import ulps, value
 
 
 @dataclass(frozen=True)

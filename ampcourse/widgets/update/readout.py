@@ -10,9 +10,9 @@ from ampcourse.decode import decode
 from ampcourse.neighbours import neighbours
 from ampcourse.rounding import floor_log2
 from ampcourse.widgets import numerals
-from ampcourse.widgets import update_words as words
-from ampcourse.widgets.update_line import short, update_line
-from ampcourse.widgets.update_state import UpdateState
+from ampcourse.widgets.update import words
+from ampcourse.widgets.update.line import short, update_line
+from ampcourse.widgets.update.state import UpdateState
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import Any
 
 from ampcourse.widgets import numerals
-from ampcourse.widgets import scaler_words as words
-from ampcourse.widgets.scaler_trace import ScalerTrace, Step
+from ampcourse.widgets.scaler import words
+from ampcourse.widgets.scaler.trace import ScalerTrace, Step
 
 # The scale's axis has this many labels at most.
 _MOST_TICKS = 8

@@ -9,9 +9,10 @@ from ampcourse.decode import Decoded, decode
 from ampcourse.encode import encode
 from ampcourse.formats import BF16, E2M1, E4M3, E5M2, E8M0, FP16, FP32, TF32, FloatFormat
 from ampcourse.number_text import parse_number
-from ampcourse.widgets import numerals, words
-from ampcourse.widgets.deviation import Deviation, deviation, fate
-from ampcourse.widgets.shape import spans
+from ampcourse.widgets import numerals
+from ampcourse.widgets.bits import words
+from ampcourse.widgets.bits.deviation import Deviation, deviation, fate
+from ampcourse.widgets.bits.shape import spans
 
 #: Widest first, as they are shown.
 COMPARED = (FP32, TF32, BF16, FP16, E4M3, E5M2, E2M1, E8M0)

@@ -9,10 +9,10 @@ from typing import Any
 
 from ampcourse.rounding import floor_log2
 from ampcourse.tensor_core.configurations import Configuration
-from ampcourse.widgets import block_words as words
 from ampcourse.widgets import numerals
-from ampcourse.widgets.block_grid import Digits, Grid, digits
-from ampcourse.widgets.block_values import value
+from ampcourse.widgets.block import words
+from ampcourse.widgets.block.grid import Digits, Grid, digits
+from ampcourse.widgets.block.values import value
 
 
 @dataclass(frozen=True)

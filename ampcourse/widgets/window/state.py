@@ -15,8 +15,8 @@ from ampcourse.dynamic_range import (
     scaled_view,
 )
 from ampcourse.formats import FloatFormat, get_format
-from ampcourse.widgets import window_words as words
-from ampcourse.widgets.window_recording import LARGEST_SHIFT, Recording
+from ampcourse.widgets.window import words
+from ampcourse.widgets.window.recording import LARGEST_SHIFT, Recording
 
 
 @dataclass(frozen=True)

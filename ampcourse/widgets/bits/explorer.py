@@ -9,7 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ampcourse.formats import FORMATS, FloatFormat
-from ampcourse.widgets import words
+from ampcourse.widgets.bits import words
+from ampcourse.widgets.bits.readout import readout, rows, sentence
+from ampcourse.widgets.bits.shape import shape, spans, title
+from ampcourse.widgets.bits.state import BitState
 from ampcourse.widgets.front_end import (
     PictureBox,
     anywidget,
@@ -18,9 +21,6 @@ from ampcourse.widgets.front_end import (
     static,
     traitlets,
 )
-from ampcourse.widgets.readout import readout, rows, sentence
-from ampcourse.widgets.shape import shape, spans, title
-from ampcourse.widgets.state import BitState
 
 _GESTURES: dict[str, Callable[[BitState, dict[str, Any]], BitState]] = {
     "flip": lambda state, to: state.flipped(int(to["bit"])),

@@ -5,7 +5,7 @@ LABELS go to the browser as they stand; the sentences serve Python. Markup is th
 
 from __future__ import annotations
 
-from ampcourse.widgets import words
+from ampcourse.widgets.bits import words
 
 LABELS = {
     "formats": words.LABELS["formats"],

@@ -8,7 +8,8 @@ from ampcourse.decode import decode, split_fields
 from ampcourse.encode import encode
 from ampcourse.formats import FORMATS, FloatFormat, get_format, ieee_like
 from ampcourse.neighbours import neighbours
-from ampcourse.widgets import numerals, words
+from ampcourse.widgets import numerals
+from ampcourse.widgets.bits import words
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ampcourse.widgets import numerals, words
-from ampcourse.widgets.comparison import ComparisonRow, compare
+from ampcourse.widgets import numerals
+from ampcourse.widgets.bits import words
+from ampcourse.widgets.bits.comparison import ComparisonRow, compare
+from ampcourse.widgets.bits.state import number_text
 from ampcourse.widgets.front_end import PictureBox, anywidget, refusal, static, traitlets
-from ampcourse.widgets.state import number_text
 
 
 class ComparisonPanel(anywidget.AnyWidget):

@@ -1,0 +1,1 @@
+"""One number bit by bit, and side by side in eight formats."""

@@ -1,0 +1,1 @@
+"""A block of a Tensor Core's dot product taken apart term by term."""

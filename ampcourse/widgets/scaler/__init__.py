@@ -1,0 +1,1 @@
+"""A dynamic loss scale through time."""

@@ -1,0 +1,1 @@
+"""A weight update to drag until it is lost."""

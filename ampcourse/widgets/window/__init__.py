@@ -1,0 +1,1 @@
+"""A histogram of exponents under a format's range."""
