@@ -2,15 +2,16 @@
 r"""
 # What does D = A·B + C really compute?
 
-Add $2^{-24}$ to 1, four times over. The exact answer, $1 + 2^{-22}$, is an FP32 number. A V100
-says 1. An A100 gives the exact answer. Plain FP32 arithmetic on any CPU says 1 as well, but for
-another reason.
+Add $2^{-24}$ to 1, four times over. The exact answer, $1 + 2^{-22}$, is an FP32 number. The
+Tensor Cores of a V100 say 1. Those of an A100 give the exact answer. Plain FP32 arithmetic on any
+CPU says 1 as well, but for another reason.
 
-All three are asked for the same D = A·B + C, in which a Tensor Core multiplies small tiles of
-FP16 numbers and adds them to FP32 ones. How it adds is not published. People have found out from
-outside, with sums like this one, and here you rebuild what they found, bit for bit, on a laptop.
-There are six tasks; plan about 45 minutes. You need floats as in `01_floating_point` and rounding
-as in `02_rounding`, but no GPU.
+A Tensor Core computes D = A·B + C: it multiplies small tiles of FP16 numbers and adds the
+products to FP32 ones. How it adds is not published. People have found out from outside, with sums
+like this one, and here you rebuild what they found, bit for bit, on a laptop.
+
+There are six tasks. Plan an hour, or a little more; after `t03_3` is a good place for a break.
+You need floats as in `01_floating_point` and rounding as in `02_rounding`, but no GPU.
 
 ## Predict first
 
@@ -19,9 +20,9 @@ Nobody grades these; replace each `None` and run the cell.
 
 # %%
 my_share = None  # how many of 100 random FP16 dot products does an H100 not round to nearest?
-my_tf32 = None  # a matrix product of [1024.5] and [1.0] in FP32 with TF32 switched on
+my_tf32 = None  # 1024.5 × 1.0 if of 1024.5 only ten bits behind the leading one are read
 my_half = None  # 2048 + 1 + 1 + 1 as a product of FP16 vectors in PyTorch on a CPU
-my_growth = None  # K from 256 to 4096: the relative error of an FP8 sum grows how many times?
+my_growth = None  # 256 → 4096 positive FP8 products: how many times the relative error, on an H100?
 
 # %% [markdown]
 r"""
@@ -38,6 +39,10 @@ from ampcourse.tensor_core import mma
 ones, crumbs = np.full(4, 1.0), np.full(4, 2.0**-24)
 for gpu in ("V100", "A100", "H100"):
     print(gpu, float(mma(ones, crumbs, np.float32(1), gpu=gpu)).hex())
+total = np.float32(1)
+for crumb in crumbs:
+    total = np.float32(total + crumb)
+print("CPU ", float(total).hex())
 
 # %% [markdown]
 r"""
@@ -123,7 +128,8 @@ with task("t03_1"):
     call = """
         A = [[4.0 * i + j for j in range(4)] for i in range(4)]
         B = [[1.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]]
-        return [float(x) for x in block_fma(A, B, [[100.0, 200.0, 300.0, 400.0]] * 4)[1]]
+        C = [[100.0, 200.0, 300.0, 400.0] for _ in range(4)]
+        return [float(x) for x in block_fma(A, B, C)[1]]
     """
     elementwise = "element times element is another product: a row meets a column"
     rows = "that is row j of B: take its column j"
@@ -134,7 +140,7 @@ with task("t03_1"):
     call = """
         A = [[2048.0, 1.0, 1.0, 1.0], [1 + 2.0**-10, 0.0, 0.0, 0.0], [0.0] * 4, [0.0] * 4]
         B = [[1.0, 1 + 2.0**-10, 0.0, 0.0]] + [[1.0, 0.0, 0.0, 0.0]] * 3
-        D = block_fma(A, B, [[0.5] * 4] * 4)
+        D = block_fma(A, B, [[0.5] * 4 for _ in range(4)])
         return [bits(D[0][0]), bits(D[1][1])]
     """
     half_sum = "an FP16 accumulator loses every one of the ones added to 2048"
@@ -146,7 +152,8 @@ with task("t03_1"):
     call = """
         crumb = 2.0**-24
         B = [[crumb, 1.0, 2048.0, crumb]] + [[crumb, crumb, 1.0, 0.0]] * 3
-        D = block_fma([[1.0] * 4] * 4, B, [[1.0, 0.0, 0.5, 1 + 2.0**-23]] * 4)
+        C = [[1.0, 0.0, 0.5, 1 + 2.0**-23] for _ in range(4)]
+        D = block_fma([[1.0] * 4] * 4, B, C)
         return [bits(x) for x in D[0]]
     """
     late = "C is where the sum starts, not what is added at the end"
@@ -241,16 +248,17 @@ r"""
 A real Tensor Core does not chain FMAs. It takes $L$ products and C at once, lines them up, and
 adds them as integers. Play with one block before you read the rule:
 
-1. Choose the first example, $1·1 − (1 − 2^{-24})$, then step through its stages for V100 and for
-   A100. Which bit makes the difference?
-2. Put a large product beside small ones. Which of their bits fall off, and does the sign matter?
+1. It opens on $1·1 − (1 − 2^{-24})$. Step through the stages, for V100 and then for A100. One bit
+   of C makes the difference: which, and at which stage does it go?
+2. Choose "Sixteen crumbs": small products beside a large C. Which of their bits fall off? (On a
+   V100 this takes four blocks. The result of one block is the C of the next.)
 3. Type numbers of your own until the block and the correctly rounded sum disagree.
 """
 
 # %% tags=["nbval-ignore-output"]
 from ampcourse.widgets import block_fma as block_widget
 
-block_widget(gpu="V100")
+block_widget([1], [1], "-(1 - 2^-24)", gpu="V100")
 
 # %% [markdown]
 r"""
@@ -263,7 +271,10 @@ The rule, in five steps:
 3. **Cut.** With $e$ the largest exponent of all terms, each term, C too, is cut to a multiple of
    $2^{e-F}$, toward zero. $F$, the number of **fraction bits**, depends on the GPU.
 4. **Add exactly.** What is left are integer multiples of $2^{e-F}$, so order does not matter.
-5. **Round once.** FP32 keeps 24 significant bits: the rest is cut off, toward zero again.
+5. **Round once.** FP32 has 24 significant bits. They count from the leading bit of the *sum*,
+   wherever $e$ was; the rest is cut off, toward zero again.
+
+A longer dot product is a chain of blocks: the result of one is the C of the next.
 
 Steps 2 and 3 explain the opening: with C = 1 the largest exponent is 0, and a V100 with $F = 23$
 cuts each $2^{-24}$ to nothing, while an A100 with $F = 24$ keeps all four. (Plain FP32 adds one
@@ -289,9 +300,10 @@ r"""
 Write the five steps: the result of one block with $F$ fraction bits for lists `a` and `b` of FP16
 numbers of any length and an FP32 number `c`. Without any term left the sum is 0.0.
 
-`exponent(x, lowest)` gives the exponent of a number that is not 0, but at least `lowest`. All of
-it fits in ordinary floats: a double has room for products and sums, and dividing by a power of
-two is exact. (Infinity, NaN and overflow do not come up.)
+`exponent(x, lowest)` gives the exponent of a number that is not 0, but at least `lowest`. (Like
+`math.frexp` it does not complain about 0, but the −1 it returns there means nothing.) All of it
+fits in ordinary floats: a double has room for products and sums, dividing by a power of two is
+exact, and `math.trunc` cuts toward zero. Infinity, NaN and overflow do not come up.
 """
 
 
@@ -326,7 +338,7 @@ with task("t03_2"):
     exact = "where no bit is in the way, the sum is exact, and C is one of its terms"
     cut = "every term, C too, is cut to a multiple of 2^(e - F) before anything is added"
     zero = "bits are cut off the size of a term, whatever its sign: toward zero"
-    product = "a product's exponent is the sum of its factors' exponents, at least -14 each"
+    product = "a product's exponent is the sum of its factors', at least -14 each; C's goes to -126"
     output = "the sum is cut to 24 bits once, at the end, toward zero"
     nothing = "a term that is zero has no say in the largest exponent"
     no_c = "C is a term of the sum"
@@ -336,7 +348,9 @@ with task("t03_2"):
     fewer = "that is one bit too few: the smallest unit is 2^(e - F)"
     call = "[bits(block_sum([2.0**-12] * 3, [5 * 2.0**-12] * 3, 1.0, F)) for F in (20, 21, 22, 23)]"
     none, six, seven, eight = "0x3f800000", "0x3f800006", "0x3f800007", "0x3f800008"
+    lossless = "none of these terms lost a bit: all are cut by the largest exponent"
     traps = {ieee: [eight] * 4, more: [none, six, six, seven], fewer: [none, none, none, six]}
+    traps |= {lossless: [seven] * 4}
     check(call, [none, none, six, six], cut, traps)
     downward = "that is rounding down: a negative term is cut toward zero"
     nearest = "terms are cut, not rounded to the nearest unit"
@@ -357,6 +371,9 @@ with task("t03_2"):
     traps = {normalised: [half, whole, "0x33804000"], subnormal: [whole, whole, "0x33804000"]}
     traps |= {flushed: [whole, whole, "0x2f008000"]}
     check(call, [whole, whole, small], product, traps)
+    clamped = "C is FP32: its exponent goes down to -126, not only to -14"
+    call = "bits(block_sum([2.0**-14], [2.0**-10], 1.5 * 2.0**-30, 16))"
+    check(call, "0x33830000", product, {clamped: "0x33820000"})
     rounded = "the sum is cut at the end: 1.5 ulps do not become 2"
     wide = "FP32 has 24 bits: the sum is cut once more at the end"
     chained = "the products are not added one by one: all are lined up and added at once"
@@ -373,6 +390,9 @@ with task("t03_2"):
     call = "[bits(block_sum([0.0], [1.0], c, 23)) for c in (1.5 * 2.0**-24, 0.0)]"
     traps = {zero_counts: ["0x33800000", "0x00000000"]}
     check(call, ["0x33c00000", "0x00000000"], nothing, traps)
+    zero_c = "a C of 0 is no term, and exponent(0.0, -126) = -1 means nothing"
+    call = "bits(block_sum([1.5 * 2.0**-10, 2.0**-12], [2.0**-13 + 2.0**-23, 2.0**-13], 0.0, 23))"
+    check(call, "0x34603000", nothing, {zero_c: "0x34400000"})
     ### BEGIN HIDDEN TESTS
     import struct
     from fractions import Fraction
@@ -419,6 +439,9 @@ with task("t03_2"):
             elif exponent_of == "zero":
                 terms.append((0, -2, 0))
         m, e, low = t03_2_fields(c, ">f", 8, 23)
+        e = max(e, -14) if exponent_of == "clamped c" else e
+        if exponent_of == "zero c" and not m:
+            terms.append((0, -1, 0))
         return terms + [(m, e, low)] * (m != 0 and without != "c")
 
     def t03_2_model(a, b, c, F, each="zero", end="zero", **other):
@@ -427,7 +450,9 @@ with task("t03_2"):
         if not terms:
             return 0.0
         unit = max(e for _, e, _ in terms) - F
-        if each == "exact":
+        if each == "own":  # every term is cut below its own exponent
+            terms = [(t03_2_shift(m, low - e + F, "zero"), e, e - F) for m, e, low in terms]
+        if each in ("exact", "own"):
             unit = min(unit, *(low for _, _, low in terms))
         total = sum(t03_2_shift(m, low - unit, each) for m, _, low in terms)
         lost = max(abs(total).bit_length() - 24, 0) if end else 0
@@ -456,6 +481,9 @@ with task("t03_2"):
         no_c: partial(t03_2_model, without="c"),
         ieee: partial(t03_2_model, each="exact", end="nearest"),
         "nothing was cut before the sum, only at its end": partial(t03_2_model, each="exact"),
+        "e is the largest exponent of all terms, not each term's own": (
+            partial(t03_2_model, each="own")
+        ),
         more: lambda a, b, c, F: t03_2_model(a, b, c, F + 1),
         fewer: lambda a, b, c, F: t03_2_model(a, b, c, F - 1),
         "C is cut like any other term": t03_2_whole_c,
@@ -467,6 +495,8 @@ with task("t03_2"):
         rounded: partial(t03_2_model, end="nearest"),
         wide: partial(t03_2_model, end=None),
         zero_counts: partial(t03_2_model, exponent_of="zero"),
+        zero_c: partial(t03_2_model, exponent_of="zero c"),
+        clamped: partial(t03_2_model, exponent_of="clamped c"),
         chained: t03_2_chain,
         "the sum has FP32's 24 bits and more on the way, not FP16's 11": (
             partial(t03_2_chain, kind=np.float16)
@@ -521,6 +551,13 @@ with task("t03_2"):
             tiny = t03_2_random.randrange(1, 900) * 2.0**-24
             sums.append(([tiny], [1.0], 2.0 ** (-15 - F) * 1.25))
         t03_2_check(sums, F, product)
+        sums = []
+        for _ in range(3):  # all exponents lie below -14, and C has more bits than F leaves it
+            c = float(np.float32(t03_2_random.uniform(1, 2))) * 2.0 ** t03_2_random.randint(
+                -30, -26
+            )
+            sums.append((t03_2_vector(2, -14, -12), t03_2_vector(2, -11, -9), c))
+        t03_2_check(sums, F - 6, product)
     for F in (24, 25, 27):
         sums = []
         for sign in (-1.0, 1.0, -1.0, 1.0):
@@ -534,6 +571,8 @@ with task("t03_2"):
         sums = [([0.0, 3.0], [-5.0, 0.0], -c), ([0.0], [0.0], 0.0)]
         sums += [([0.0, tiny], [1.0, tiny], 2.0**-45), ([], [], 2.0**-126), ([], [], 2.0**-149)]
         t03_2_check(sums, F, nothing)
+        pairs = [(t03_2_vector(3, -13, -10), t03_2_vector(3, -13, -10)) for _ in range(3)]
+        t03_2_check([(a, b, t03_2_random.choice((0.0, -0.0))) for a, b in pairs], F - 6, nothing)
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -556,15 +595,11 @@ r"""
 With 16 products a V100 chains four blocks and cuts after each, an A100 two, and an H100 does all
 in one. Not one of these results is a defect. The differences sit in the last bits, and adders
 without rounding are small and fast. But "FP32 accumulation" in a data sheet does not mean IEEE
-754 arithmetic, and the same program can give other bits on another GPU. (With FP16 output a block
-rounds to nearest, which hides the cut almost always; but a chain then carries only FP16 from
-block to block.)
+754 arithmetic, and the same program can give other bits on another GPU.
 
 ## Which GPU am I?
 
-The steps are the same on all of NVIDIA's Tensor Cores; two numbers differ. (A longer dot product
-is a chain of blocks: the result of one is the C of the next. So an `m16n8k16` is two blocks deep
-on an A100 and one on an H100.)
+The steps are the same on all of NVIDIA's Tensor Cores that follow; two numbers differ.
 
 | FP16 inputs, FP32 sum | V100 | T4, A100, A2, Ada, L40S | H100, H200, B200 |
 |---|---|---|---|
@@ -591,11 +626,7 @@ for a, b, c in sums:
 
 # %% [markdown]
 r"""
-Such sums are how the two numbers were found, since no data sheet has them. (Sources: Fasi,
-Higham, Mikaitis and Pranesh, PeerJ Computer Science 7:e330, for V100, T4 and A100; arXiv
-2511.10909 and 2512.07004 for the rest. T4 and parts of B200 rest on these papers; for the other
-GPUs outputs were recorded, and `configuration(gpu, …).evidence` says for each entry what it rests
-on.)
+Such sums are how the two numbers were found, since no data sheet has them (sources: at the end).
 
 ### t03_3 · Measure a Tensor Core
 
@@ -605,9 +636,10 @@ Someone ran two series of sums on an unknown machine. Work out its $L$ and its $
 - `sizes[f]` is the output for 1·1 in place 0, −1·1 in place 1, and C = $2^{-f}$.
 
 All other places hold 0, and outputs are FP32. (Note that $2.25 + 2^{-23}$ has one bit too many
-for FP32.) Both are dictionaries from int to float, in any order; each begins before the point you
-look for and ends after it. Every machine here has $L \ge 2$ and $F \ge 23$, and it need not be
-one that is sold. Return the pair `(L, F)`.
+for FP32.) Both are dictionaries from int to float. Each runs without a gap from a sum in which C
+survives to one in which it is lost, but starts anywhere, and its entries are in any order. Every
+machine here has $L \ge 2$ and $F \ge 23$, and it need not be one that is sold. Return the pair
+`(L, F)`.
 """
 
 
@@ -629,19 +661,24 @@ with task("t03_3"):
     volta = "a block holds four products on a V100 only"
     pairs = "L and F need not come in the pairs that are sold"
     call = """
-        places = {n: 2.0**-23 for n in (1, 2, 3, 4, 5)} | {6: 0.0, 7: 0.0, 8: 0.0}
-        sizes = {22: 2.0**-22, 23: 2.0**-23, 24: 2.0**-24, 25: 0.0, 26: 0.0}
+        places = {14: 0.0} | dict.fromkeys((9, 11, 8), 2.0**-23) | {12: 0.0, 10: 2.0**-23, 13: 0.0}
+        sizes = {27: 0.0, 22: 2.0**-22, 24: 2.0**-24, 25: 0.0, 26: 0.0, 23: 2.0**-23}
         return int(measure(places, sizes)[0])
     """
-    check(call, 6, length, {last: 5, volta: 4, pairs: 8})
+    unsorted = "entries are in any order: the first loss you meet is not the smallest place"
+    counted = "the series need not start at place 1: how many survive does not tell"
+    swapped = "(L, F), in this order"
+    traps = {last: 11, volta: 4, pairs: 8, unsorted: 14, counted: 5, swapped: 24}
+    check(call, 12, length, traps)
     first = "2^-F itself is not cut off: F is the last size that comes through"
     output_bits = "the output has 23 bits behind the point, the sum inside may have more"
     call = """
-        places = {8: 0.0, 7: 0.0, 6: 0.0} | {n: 2.0**-23 for n in (5, 4, 3, 2, 1)}
-        sizes = {25: 0.0, 22: 2.0**-22, 24: 2.0**-24, 26: 0.0, 23: 2.0**-23}
+        places = {14: 0.0} | dict.fromkeys((9, 11, 8), 2.0**-23) | {12: 0.0, 10: 2.0**-23, 13: 0.0}
+        sizes = {27: 0.0, 22: 2.0**-22, 24: 2.0**-24, 25: 0.0, 26: 0.0, 23: 2.0**-23}
         return int(measure(places, sizes)[1])
     """
-    check(call, 24, fraction, {first: 25})
+    unsorted_sizes = "entries are in any order: the first loss you meet is not the smallest size"
+    check(call, 24, fraction, {first: 25, unsorted_sizes: 26, swapped: 12})
     ### BEGIN HIDDEN TESTS
     from random import Random
 
@@ -652,21 +689,28 @@ with task("t03_3"):
         values = [right, *traps.values()]
         return {hint: wrong for hint, wrong in traps.items() if values.count(wrong) == 1}
 
-    def t03_3_call(length, bits, part):
-        """Return the text of a call with both series in a random order."""
-        places = [(n, 2.0**-23 if n < length else 0.0) for n in range(1, length + 5)]
-        sizes = [(f, 2.0**-f if f <= bits else 0.0) for f in range(20, bits + 4)]
-        t03_3_random.shuffle(places)
-        t03_3_random.shuffle(sizes)
-        return f"int(measure({dict(places)}, {dict(sizes)})[{part}])"
+    def t03_3_series(first, kept, beyond, size):
+        """Return a series in a random order, in which a loss that is not the first stands first."""
+        series = [(n, size(n) if n <= kept else 0.0) for n in range(first, kept + beyond + 1)]
+        while True:
+            t03_3_random.shuffle(series)
+            lost = [n for n, d in series if not d]
+            if lost[0] > kept + 1:
+                return dict(series), lost[0]
 
     for machine in ((16, 25), (8, 24), (4, 23), (8, 23), (4, 25), (32, 24), (12, 26), (2, 29)):
         wanted, kept = machine
-        traps = {last: wanted - 1, volta: 4, pairs: 2 ** (kept - 21)}
-        check(t03_3_call(*machine, 0), wanted, length, t03_3_unique(traps, wanted))
-        traps = {first: kept + 1, output_bits: 23}
+        start = t03_3_random.randint(1, wanted - 1)
+        places, lost_place = t03_3_series(start, wanted - 1, 4, lambda n: 2.0**-23)
+        start_size = t03_3_random.randint(20, kept)
+        sizes, lost_size = t03_3_series(start_size, kept, 3, lambda f: 2.0**-f)
+        call = f"int(measure({places}, {sizes})[%d])"
+        traps = {last: wanted - 1, volta: 4, pairs: 2 ** (kept - 21), unsorted: lost_place}
+        traps |= {counted: 1 + wanted - start, swapped: kept}
+        check(call % 0, wanted, length, t03_3_unique(traps, wanted))
+        traps = {first: kept + 1, output_bits: 23, unsorted_sizes: lost_size - 1, swapped: wanted}
         traps["F does not follow from L"] = 20 + wanted.bit_length()
-        check(t03_3_call(*machine, 1), kept, fraction, t03_3_unique(traps, kept))
+        check(call % 1, kept, fraction, t03_3_unique(traps, kept))
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -727,20 +771,29 @@ with task("t03_4"):
     down = "cut means toward zero, for negative numbers too"
     even = "ties go away from zero here, not to even"
     no_round = "rounded=True asks for the nearest number, not for the cut one"
-    call = "[float(to_tf32(x)) for x in (1024.5, 1025.5, -1025.75, 2.0**40)]"
-    traps = {same: [1024.5, 1025.5, -1025.75, 2.0**40], down: [1024.0, 1025.0, -1026.0, 2.0**40]}
-    traps |= {up: [1025.0, 1026.0, -1026.0, 2.0**40]}
-    check(call, [1024.0, 1025.0, -1025.0, 2.0**40], cut, traps)
+    xs = "(1024.5, 1025.5, -1025.75, 1030.75, 2.0**40)"
+    ten = "ten bits are stored, the leading one comes on top"
+    traps = {same: [1024.5, 1025.5, -1025.75, 1030.75, 2.0**40]}
+    traps |= {down: [1024.0, 1025.0, -1026.0, 1030.0, 2.0**40]}
+    traps |= {up: [1025.0, 1026.0, -1026.0, 1031.0, 2.0**40]}
+    traps |= {ten: [1024.0, 1024.0, -1024.0, 1030.0, 2.0**40]}
+    right = [1024.0, 1025.0, -1025.0, 1030.0, 2.0**40]
+    check(f"[float(to_tf32(x)) for x in {xs}]", right, cut, traps)
     upward = "toward larger numbers is not away from zero"
-    call = "[float(to_tf32(x, rounded=True)) for x in (1024.5, 1025.5, -1024.5, 2.0**40)]"
-    traps = {even: [1024.0, 1026.0, -1024.0, 2.0**40], no_round: [1024.0, 1025.0, -1024.0, 2.0**40]}
-    traps |= {upward: [1025.0, 1026.0, -1024.0, 2.0**40]}
-    check(call, [1025.0, 1026.0, -1025.0, 2.0**40], near, traps)
+    xs = "(1024.5, 1025.5, -1024.5, 1025.25, 2.0**40)"
+    traps = {even: [1024.0, 1026.0, -1024.0, 1025.0, 2.0**40]}
+    traps |= {no_round: [1024.0, 1025.0, -1024.0, 1025.0, 2.0**40]}
+    traps |= {upward: [1025.0, 1026.0, -1024.0, 1025.0, 2.0**40]}
+    traps |= {ten: [1024.0, 1026.0, -1024.0, 1026.0, 2.0**40]}
+    right = [1025.0, 1026.0, -1025.0, 1025.0, 2.0**40]
+    check(f"[float(to_tf32(x, rounded=True)) for x in {xs}]", right, near, traps)
     check("[float(to_tf32(x)) for x in (-0.0, inf, nan)]", [-0.0, inf, nan], special)
     fp16_range = "TF32 has FP16's precision, but FP32's range"
-    call = "[bits(to_tf32(x)) for x in (2.0**-126 * 0.75, 2.0**100)]"
+    call = "[bits(to_tf32(x)) for x in (1.5 * 2.0**-127 + 2.0**-137 + 2.0**-149, 2.0**100)]"
     flushed = "subnormal numbers are cut like others, not flushed to zero"
-    traps = {flushed: ["0x00000000", "0x71800000"]}
+    finer = "below 2^-126 the steps stay 2^-136: a subnormal number has fewer than ten bits"
+    traps = {flushed: ["0x00000000", "0x71800000"], finer: ["0x00601000", "0x71800000"]}
+    traps |= {same: ["0x00601001", "0x71800000"], fp16_range: ["0x00000000", "0x7f800000"]}
     check(call, ["0x00600000", "0x71800000"], small, traps)
     ### BEGIN HIDDEN TESTS
     from fractions import Fraction
@@ -751,12 +804,12 @@ with task("t03_4"):
 
     t03_4_random = Random(304)
 
-    def t03_4_near(x, ties="away", kept=10, mode="near"):
+    def t03_4_near(x, ties="away", kept=10, mode="near", lowest=-126):
         """Round a finite number over fractions: an oracle without a bit pattern."""
         if x == 0:
             return x
         size = abs(Fraction(x))
-        power = max(int(np.frexp(np.float64(x))[1]) - 1, -126)
+        power = max(int(np.frexp(np.float64(x))[1]) - 1, lowest)
         unit = Fraction(2) ** (power - kept)
         count = size / unit
         if mode == "down":
@@ -784,9 +837,8 @@ with task("t03_4"):
         "the Tensor Core cuts, it does not round to even": lambda x: t03_4_near(x, "even"),
         down: lambda x: t03_4_near(x, mode="down"),
         "BF16 cuts 16 bits, TF32 only 13": lambda x: t03_4_near(x, kept=7, mode="cut"),
-        "ten bits are stored, the leading one comes on top": (
-            lambda x: t03_4_near(x, kept=9, mode="cut")
-        ),
+        ten: lambda x: t03_4_near(x, kept=9, mode="cut"),
+        finer: lambda x: t03_4_near(x, mode="cut", lowest=-139),
         fp16_range: t03_4_fp16,
         flushed: lambda x: t03_4_masked(x) if abs(x) >= 2.0**-126 else 0.0 * x,
     }
@@ -798,6 +850,8 @@ with task("t03_4"):
         if rounded:
             wrong[no_round] = [t03_4_code(t03_4_masked(x)) for x in xs]
             wrong[even] = [t03_4_code(t03_4_near(x, "even")) for x in xs]
+            wrong[ten] = [t03_4_code(t03_4_near(x, kept=9)) for x in xs]
+            wrong[finer] = [t03_4_code(t03_4_near(x, lowest=-139)) for x in xs]
             wrong[upward] = [
                 t03_4_code(t03_4_near(x) if x > 0 else -t03_4_near(-x, "even")) for x in xs
             ]
@@ -841,9 +895,10 @@ One block loses a bit or two. What if a dot product has thousands of terms, and 
 block is cut before it goes into the next? Where all terms have one sign, each cut makes the sum
 smaller, so the losses add up; rounding to nearest errs on both sides, and much of it cancels.
 
-FP8 makes this visible. On an H100, `wgmma`, the instruction for large matrices, adds FP8 products
-with only $F = 13$, and cuts the output to 13 fraction bits, too: 14 bits in all, held in an FP32
-register. (`mma.sync` on the same chip converts FP8 to FP16 and adds as for FP16.)
+FP8 makes this visible. An H100 has two instructions for it. `mma.sync` is the older one, for small
+tiles; it converts FP8 to FP16 and adds as for FP16. `wgmma` is new and fast, for large matrices;
+it adds FP8 products with only $F = 13$ and cuts the output to 13 fraction bits, too: 14 bits in
+all, held in an FP32 register. Exactly, this sum is 256 + 31/64 = 256.484375:
 """
 
 # %%
@@ -855,9 +910,11 @@ for instruction in ("wgmma", "mma.sync"):
 # %% [markdown]
 r"""
 Which is why frameworks **promote**: DeepSeek-V3 lets `wgmma` add 128 products, adds the outcome
-to a sum in true FP32, and starts `wgmma` again from 0. Here are long dot products of random
-numbers between 0 and 1 in seven accumulators. Positive numbers are the hard case: with mixed
-signs sums stay smaller, and so do their errors.
+to a sum in true FP32, and starts `wgmma` again from 0.
+
+Here are long dot products of random numbers between 0 and 1 in five accumulators: for each the
+format of the numbers and a function that multiplies two matrices. Positive numbers are the hard
+case: with mixed signs sums stay smaller, and so do their errors.
 """
 
 # %%
@@ -872,10 +929,8 @@ accumulators = {
     "FP8 wgmma": ("e4m3", partial(gemm, input_format="e4m3")),
     "FP16 accumulator": ("fp16", accumulate.gemm_fp16_accumulator),
     "FP8, promoted": ("e4m3", accumulate.gemm_promoted),
-    "FP16 on V100": ("fp16", partial(gemm, gpu="V100")),
     "FP16 on H100": ("fp16", partial(gemm, gpu="H100")),
     "FP32, in order": ("fp16", accumulate.gemm_fp32),
-    "rounded once": ("fp16", lambda A, B: np.float32(A @ B)),
 }
 
 # %% tags=["nbval-ignore-output"]
@@ -889,7 +944,7 @@ def mean_error(fmt, multiply, K):
 
 lengths = [2**n for n in range(5, 13)]
 curves = {name: [(K, mean_error(*how, K)) for K in lengths] for name, how in accumulators.items()}
-alt = "Errors that rise with K: steepest for FP8 and FP16 sums, not at all once promoted or exact."
+alt = "Errors that rise with K: steepest for FP8 and FP16 sums, hardly at all for promoted FP8."
 show(error_growth(curves, unit="mean relative error"), alt=alt)
 
 # %%
@@ -910,35 +965,41 @@ at most.)
 ### t03_5 · Watch the error grow
 
 Build an accumulator that is simpler than those of the figure: it takes one product at a time, and
-its precision is up to you. It starts at 0 and adds the products in the order of the list; after
-every addition the sum is **cut toward zero to `precision` significant bits**. With `every=n`,
-after every n products (and once more after the last one) this partial sum is added to a total,
-which is rounded to FP32 with `fp32`, and the partial sum starts again from 0.
+its precision is up to you.
 
-Return the error of the result in ulps: (result − exact sum) / ulp, where an ulp is the distance
-between numbers of `precision` bits at the exact sum. All sums fit a double exactly, and none is
-0.
+1. It starts at 0 and adds the products, whole, in the order of the list. After every addition the
+   sum is **cut toward zero to `precision` significant bits**.
+2. With `every=n` the sum is **promoted** after every n products: it is added to a total, the new
+   total is rounded with `fp32`, and the sum starts again from 0.
+3. After the last product what is left is promoted in the same way. Without `every` that is the
+   only promotion. The result is the total.
+
+Return the error of the result in ulps: (result − exact sum) / ulp of the exact sum. `ulp(x,
+precision)` is the distance between numbers of `precision` bits at x. All exact sums fit a double,
+and none is 0.
 """
+
+
+# %% tags=["setup"]
+def ulp(x, precision):
+    """Return the distance between neighbouring numbers of `precision` significant bits at x."""
+    return 2.0 ** (exponent(x, -126) - precision + 1)
 
 
 # %% task="t03_5" forbids=["ampcourse.tensor_core", "mmasim"]
 def sum_error(products, precision, every=None):
     """Return the error, in ulps, of a sum whose accumulator is cut to `precision` bits."""
-
     ### BEGIN SOLUTION
-    def ulp(x):
-        return 2.0 ** (exponent(x, -126) - precision + 1)
-
     total = partial = 0.0
     for count, product in enumerate(products, 1):
         partial += product
-        if partial:
-            partial = math.trunc(partial / ulp(partial)) * ulp(partial)
+        unit = ulp(partial, precision)
+        partial = math.trunc(partial / unit) * unit
         if count == len(products) or (every and count % every == 0):
             total = fp32(total + partial)
             partial = 0.0
     exact = math.fsum(products)
-    return (total - exact) / ulp(exact)
+    return (total - exact) / ulp(exact, precision)
     ### END SOLUTION
 
 
@@ -947,22 +1008,35 @@ with task("t03_5"):
     cut = "after every addition the sum is cut toward zero, so the error grows with each term"
     unit = "the error is (result - exact) / ulp, with the ulp of `precision` bits at the exact sum"
     promote = "after every n products the partial sum goes into an FP32 total and starts from 0"
+    total = "every promotion rounds the total to FP32"
     rest = "what is left in the partial sum after the last product belongs to the total"
     nearest = "that is rounding to nearest: this accumulator cuts"
     at_end = "cut after every addition, not once at the end"
     call = "[float(abs(sum_error([1.2890625] * K, 8))) for K in (32, 64, 128)]"
-    check(call, [5.0, 11.0, 24.0], cut, {nearest: [2.0, 3.0, 2.0]})
+    fewer = "that keeps one bit too few: `precision` bits with the leading one"
+    more = "that keeps one bit too many: `precision` bits with the leading one"
+    traps = {nearest: [2.0, 3.0, 2.0], fewer: [11.0, 25.0, 37.0], more: [3.5, 4.5, 11.0]}
+    check(call, [5.0, 11.0, 24.0], cut, traps)
     down = "cut toward zero, not down: a negative sum loses size, too"
-    check("float(abs(sum_error([-1.2890625] * 64, 8)))", 11.0, cut, {down: 20.0})
+    whole = "only sums are cut: a product goes in with all its bits"
+    call = "[float(abs(sum_error(ps, 8))) for ps in ([-1.2890625] * 64, [1.0, -1.298828125])]"
+    check(call, [11.0, 0.0], cut, {down: [20.0, 0.0], whole: [11.0, 1.0]})
     ulp_of_result = "measure in ulps at the exact sum, which may be in a higher binade"
     turned = "result minus exact: a positive sum that lost bits has a negative error"
     unsigned = "the error has a sign"
     call = "[sum_error(ps, 5) + 0.0 for ps in ([31.0, 0.75, 0.75], [-2.0, -0.0625])]"
+    relative = "in ulps, not relative to the sum"
+    plain = "in ulps, not as a plain difference"
     traps = {ulp_of_result: [-1.5, 0.5], turned: [0.75, -0.5], unsigned: [0.75, 0.5]}
+    traps |= {relative: [-1.5 / 32.5, 0.0625 / -2.0625], plain: [-1.5, 0.0625]}
     check(call, [-0.75, 0.5], unit, traps)
     never = "with every=n the partial sum is promoted after n products"
     call = "[float(abs(sum_error([1.2890625] * 128, 8, every=n))) for n in (16, 32, 64)]"
     check(call, [4.0, 5.0, 11.0], promote, {never: [24.0] * 3})
+    unrounded = "the total has FP32's 24 bits, not those of a Python float"
+    cut_total = "the total is rounded to nearest with fp32, not cut"
+    call = "2**18 * float(sum_error([2.0**12, 1.5 * 2.0**-12], 8, every=1))"
+    check(call, 1.0, total, {unrounded: 0.0, cut_total: -3.0, never: -3.0})
     forgotten = "the products after the last full group count, too"
     call = "float(abs(sum_error([1.2890625] * 41, 8, every=16)))"
     check(call, 4.65625, rest, {forgotten: 50.40625})
@@ -992,24 +1066,26 @@ with task("t03_5"):
         return t03_5_round(abs(x), 1, "cut") / 2 ** (precision - 1)
 
     def t03_5_sum(
-        products, precision, every, how="cut", reset=True, rest=True, narrow=False, first=1
-    ):
+        products, precision, every, how="cut", reset=True, rest=True, narrow=False, first=1,
+        whole=True, end="nearest",
+    ):  # fmt: skip
         """Return the sum over fractions; the keywords are what people take it for."""
         total = partial = Fraction(0)
         for count, product in enumerate(map(Fraction, products), first):
+            product = product if whole else t03_5_round(product, precision, how)
             partial = t03_5_round(partial + product, precision, how)
             if every and count % every == 0:
-                total = t03_5_round(total + partial, 24, "nearest")
+                total = t03_5_round(total + partial, 24, end)
                 total = t03_5_round(total, precision, "cut") if narrow else total
                 partial = Fraction(0) if reset else partial
         if rest or not every:
-            total = t03_5_round(total + partial, 24, "nearest")
+            total = t03_5_round(total + partial, 24, end)
             total = t03_5_round(total, precision, "cut") if narrow else total
         return total
 
-    def t03_5_error(products, precision, every, **other):
+    def t03_5_error(products, precision, every, keeps=0, **other):
         exact = sum(map(Fraction, products))
-        found = t03_5_sum(products, precision, every, **other)
+        found = t03_5_sum(products, precision + keeps, every, **other)
         return float((found - exact) / t03_5_ulp(exact, precision))
 
     def t03_5_once(products, precision, every):
@@ -1041,8 +1117,13 @@ with task("t03_5"):
         turned: lambda ps, p, n: -t03_5_error(ps, p, n),
         unsigned: lambda ps, p, n: abs(t03_5_error(ps, p, n)),
         ulp_of_result: partial(t03_5_scaled, unit=lambda e, f, p: t03_5_ulp(f, p)),
-        "in ulps, not relative to the sum": partial(t03_5_scaled, unit=lambda e, f, p: e),
-        "in ulps, not as a plain difference": partial(t03_5_scaled, unit=lambda e, f, p: 1),
+        whole: partial(t03_5_error, whole=False),
+        unrounded: partial(t03_5_error, end="not"),
+        cut_total: partial(t03_5_error, end="cut"),
+        fewer: partial(t03_5_error, keeps=-1),
+        more: partial(t03_5_error, keeps=1),
+        relative: partial(t03_5_scaled, unit=lambda e, f, p: e),
+        plain: partial(t03_5_scaled, unit=lambda e, f, p: 1),
         "the ulp is that of `precision` bits, not FP32's": (
             partial(t03_5_scaled, unit=lambda e, f, p: t03_5_ulp(e, 24))
         ),
@@ -1085,6 +1166,12 @@ with task("t03_5"):
         n = t03_5_random.randint(6, 9)
         cases = [(t03_5_products(4 * n, s), t03_5_random.randint(7, 9), n) for s in (1, -1, 1)]
         t03_5_check(cases, promote)
+        cases = []
+        for _ in range(3):  # totals of FP32 that cannot take in all of the small sums
+            large = [float(t03_5_random.randrange(2**7, 2**8) * 2**6) for _ in range(n)]
+            little = [t03_5_random.randrange(257, 512) * 2.0**-18 for _ in range(3 * n)]
+            cases.append((large + little, 8, n))
+        t03_5_check(cases, total)
         cases = [(t03_5_products(3 * n + r, s), 8, n) for r, s in ((1, 1), (2, -1), (n - 1, 1))]
         t03_5_check(cases, rest)
     ### END HIDDEN TESTS
@@ -1142,7 +1229,7 @@ Write two functions. `peak(sheet, width)` gives the Tensor Cores' peak in TFLOP/
 matrices of numbers that take `width` bits in memory: half the width, twice the FMAs per clock.
 (That holds on A100 and H100 from TF32, which takes 32 bits, down to FP8, as far as the GPU has
 the format.) `padded(size, width)` gives the smallest dimension that is at least `size` and fills
-whole groups of 16 bytes.
+whole groups of 16 bytes. Dimensions count numbers, not bytes.
 """
 
 
@@ -1156,7 +1243,7 @@ def peak(sheet, width):
 
 
 def padded(size, width):
-    """Return the smallest dimension from `size` on that fills whole groups of 16 bytes."""
+    """Return how many numbers of `width` bits, `size` or more, fill whole groups of 16 bytes."""
     ### BEGIN SOLUTION
     group = 128 // width
     return math.ceil(size / group) * group
@@ -1171,19 +1258,23 @@ with task("t03_6"):
     die = "84 SMs are on the die, 80 of them are in use"
     half = "an FMA counts as two operations, a multiplication and an addition"
     cores = "those are the FP32 cores: this is about Tensor Cores"
-    traps = {die: 131.6, half: 62.7, cores: 15.7}
+    giga = "that is in GFLOP/s: 1 TFLOP/s is 1000 of them"
+    traps = {die: 131.6, half: 62.7, cores: 15.7, giga: 125337.6}
     check("round(float(peak(V100, 16)), 1)", 125.3, count, traps)
     same = "half as wide means twice as many per clock, twice as wide half as many"
     reverse = "narrower numbers are faster, not slower"
     call = "[round(float(peak(H100, width) / peak(H100, 16)), 6) for width in (32, 8)]"
-    check(call, [0.5, 2.0], widths, {same: [1.0, 1.0], reverse: [2.0, 0.5]})
+    floor = "16 // 32 is 0: divide by the width last, or with /"
+    traps = {same: [1.0, 1.0], reverse: [2.0, 0.5], floor: [0.0, 2.0]}
+    check(call, [0.5, 2.0], widths, traps)
     eight = "multiples of 8 are for 16 bits: what counts is 16 bytes"
     more = "what is a multiple already needs no padding"
     below = "padding adds, it takes nothing away"
     nineteen = "TF32 uses 19 bits, but it takes 32 in memory"
     call = "[int(padded(n, w)) for n, w in [(50257, 16), (64, 16), (70, 8), (74, 32)]]"
     traps = {eight: [50264, 64, 72, 80], more: [50264, 72, 80, 76], below: [50256, 64, 64, 72]}
-    traps |= {nineteen: [50264, 64, 80, 78]}
+    in_bytes = "a dimension counts numbers, not bytes"
+    traps |= {nineteen: [50264, 64, 80, 78], in_bytes: [100528, 128, 80, 304]}
     check(call, [50264, 64, 80, 76], groups, traps)
     ### BEGIN HIDDEN TESTS
     from fractions import Fraction
@@ -1204,6 +1295,7 @@ with task("t03_6"):
             "not the SMs on the die, but those in use": t03_6_tflops(die * tc * fma, ghz),
             half: t03_6_tflops(fmas, ghz, 1),
             cores: t03_6_tflops(sms * fp32_cores, ghz),
+            giga: t03_6_tflops(1000 * fmas, ghz),
             "with sparsity it is twice as much, but not for dense matrices": (
                 t03_6_tflops(fmas, ghz, 4)
             ),
@@ -1211,7 +1303,7 @@ with task("t03_6"):
         traps = {h: w for h, w in traps.items() if list(traps.values()).count(w) == 1}
         check(f"round(float(peak({sheet}, 16)), 1)", t03_6_tflops(fmas, ghz), count, traps)
         call = f"[round(float(peak({sheet}, w) / peak({sheet}, 16)), 6) for w in (8, 32)]"
-        check(call, [2.0, 0.5], widths, {same: [1.0, 1.0], reverse: [0.5, 2.0]})
+        check(call, [2.0, 0.5], widths, {same: [1.0, 1.0], reverse: [0.5, 2.0], floor: [2.0, 0.0]})
 
     def t03_6_pad(size, group):
         return size + -size % group
@@ -1230,6 +1322,7 @@ with task("t03_6"):
             ),
             more: [n // (128 // w) * (128 // w) + 128 // w for n, w in cases],
             below: [n // (128 // w) * (128 // w) for n, w in cases],
+            in_bytes: [t03_6_pad(n, 128 // w) * w // 8 for n, w in cases],
             nineteen: [t03_6_pad(n, 128 // (19 if w == 32 else w)) for n, w in cases],
             "a whole power of two is more than is needed": (
                 [1 << (n - 1).bit_length() for n, w in cases]
@@ -1261,15 +1354,15 @@ First your predictions:
 
 # %%
 print(f"not the nearest:  you said {my_share}, on an H100 {share['H100']:.0%} of these 5,000")
-print(f"1024.5 in TF32:   you said {my_tf32}; cut it is 1024, rounded away from zero 1025")
+print(f"1024.5 in TF32:   you said {my_tf32}, a Tensor Core reads 1024")
 print(f"2048 + 1 + 1 + 1: you said {my_half}; the FP32 sum rounds to {float(np.float16(2051)):g}")
 print(f"16 times longer:  you said {my_growth}, in the figure {growth['FP8 wgmma']:.0f} times")
 
 # %% [markdown]
 r"""
 - **"Tensor Cores accumulate in FP16."** With FP32 output the sum has 24 bits and more on the way.
-  With FP16 output, too, products are exact and a block is rounded once; only from block to block
-  the sum is FP16. (t03_1)
+  With FP16 output, too, products are exact, and a block is rounded once, to nearest; only from
+  block to block the sum is FP16. (t03_1)
 - **"FP32 accumulation is IEEE arithmetic."** Terms are cut before they are added, and the sum is
   cut, not rounded (t03_2).
 - **"Two GPUs give the same bits."** Only if $L$ and $F$ agree (t03_3).
@@ -1300,4 +1393,9 @@ in time.
 Inside the Tensor Core FP16 numbers are treated well. On their way in they are not: what is too
 small for FP16 is gone before the first product. `04_gradient_range` asks which gradients that
 hits.
+
+Sources of $L$ and $F$: Fasi, Higham, Mikaitis and Pranesh, PeerJ Computer Science 7:e330, for V100,
+T4 and A100; arXiv 2511.10909 and 2512.07004 for the rest. `configuration(gpu, …).evidence` in
+`ampcourse.tensor_core` says for each entry what it rests on: mostly on recorded outputs, for the T4
+and parts of the B200 on these papers.
 """
