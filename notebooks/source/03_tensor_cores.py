@@ -713,7 +713,7 @@ with task("t03_3"):
         traps |= {counted: 1 + wanted - start, swapped: kept}
         check(call % 0, wanted, length, t03_3_unique(traps, wanted))
         traps = {first: kept + 1, output_bits: 23, unsorted_sizes: lost_size - 1, swapped: wanted}
-        traps["F does not follow from L"] = 20 + wanted.bit_length()
+        traps |= {"F does not follow from L": 20 + wanted.bit_length()}
         check(call % 1, kept, fraction, t03_3_unique(traps, kept))
     ### END HIDDEN TESTS
 
@@ -1269,8 +1269,8 @@ with task("t03_6"):
     same = "half as wide means twice as many per clock, twice as wide half as many"
     reverse = "narrower numbers are faster, not slower"
     call = "[round(float(peak(H100, width) / peak(H100, 16)), 6) for width in (32, 8)]"
-    floor = "16 // 32 is 0: divide by the width last, or with /"
-    traps = {same: [1.0, 1.0], reverse: [2.0, 0.5], floor: [0.0, 2.0]}
+    integer = "16 // 32 is 0: divide by the width last, or with /"
+    traps = {same: [1.0, 1.0], reverse: [2.0, 0.5], integer: [0.0, 2.0]}
     check(call, [0.5, 2.0], widths, traps)
     eight = "multiples of 8 are for 16 bits: what counts is 16 bytes"
     more = "what is a multiple already needs no padding"
@@ -1308,7 +1308,9 @@ with task("t03_6"):
         traps = {h: w for h, w in traps.items() if list(traps.values()).count(w) == 1}
         check(f"round(float(peak({sheet}, 16)), 1)", t03_6_tflops(fmas, ghz), count, traps)
         call = f"[round(float(peak({sheet}, w) / peak({sheet}, 16)), 6) for w in (8, 32)]"
-        check(call, [2.0, 0.5], widths, {same: [1.0, 1.0], reverse: [0.5, 2.0], floor: [2.0, 0.0]})
+        check(
+            call, [2.0, 0.5], widths, {same: [1.0, 1.0], reverse: [0.5, 2.0], integer: [2.0, 0.0]}
+        )
 
     def t03_6_pad(size, group):
         return size + -size % group
