@@ -57,7 +57,7 @@ def quantize_blocks(
     "ceil"      ceil(log2 amax) - emax
     "even"      as "floor" after rounding amax to the precision of the element
     "fit"       ceil(log2(amax / largest element)): the smallest with nothing clamped
-                (torchao and cuBLAS call theirs rceil)
+                (torchao's RCEIL, after cuBLAS)
     ==========  ========================================================================
 
     **Per tensor**: one FP32 scale, amax / largest element. **NVFP4**: an FP32 scale for the

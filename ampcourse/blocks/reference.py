@@ -154,7 +154,7 @@ def tensor_scale_of(amax: Fraction, scheme: BlockScheme) -> Fraction:
 
 
 def _element_code(x: Operand, scale: Fraction, element: FloatFormat, mode: str) -> int:
-    """Return an element's code; a scale of 0, which only NVFP4 can have, leaves only +0."""
+    """Return an element's code; a scale of 0, which E8M0 cannot have, leaves only +0."""
     if scale == 0:
         return 0
     if x.kind == "finite":

@@ -28,7 +28,8 @@ class BlockRule:
     """One answer to each open question; raises ValueError for one that is none.
 
     ``scale_rule`` and ``zero_scale`` depend on the format of the scale; None takes its
-    default: "floor" and "smallest" for E8M0, "nearest" and "zero" for others.
+    default: "floor" and "smallest" for E8M0, "nearest" and "zero" for others, but "one" for
+    a scale per tensor.
     """
 
     scale_rule: str

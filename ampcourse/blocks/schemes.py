@@ -3,8 +3,8 @@
 Sources: OCP Microscaling Formats (MX) Specification 1.0 for the MX formats (blocks of
 32 with an E8M0 scale); NVIDIA, Pretraining Large Language Models with NVFP4
 (arXiv 2509.25149) for NVFP4 (blocks of 16 with an E4M3 scale, and one FP32 scale for the whole
-tensor). Per-tensor scaling is how FP8 training began (Micikevicius et al., FP8 Formats for Deep
-Learning, arXiv 2209.05433).
+tensor). For FP8 with one scale per tensor see Micikevicius et al., FP8 Formats for Deep
+Learning, arXiv 2209.05433.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ def range_report(
     """Count what becomes of x when every value is multiplied by scale and rounded to a format.
 
     The product is taken exactly and rounded once, whatever the scale. Under nearest_even a
-    tie goes to the even neighbour, so 2^-25 becomes 0 in FP16 but any number above it 2^-24;
+    tie goes to the even neighbour, so 2^-25 becomes 0 in FP16 but what is just above it 2^-24;
     overflow starts at 65520 (IEEE 754-2019, 4.3.1 and 7.4). Formats that saturate overflow at
     the same place.
 

@@ -140,7 +140,7 @@ def gradual_underflow() -> Iterator[None]:
     if (smallest * np.float32(1))[0] != 0:
         yield
         return
-    import torch  # nothing else that we know of switches it on
+    import torch  # it can switch the mode off, whoever switched it on
 
     torch.set_flush_denormal(False)
     try:

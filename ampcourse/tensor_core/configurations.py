@@ -7,6 +7,8 @@ the fields here. Sources, named in each record by their short names:
   cores, PeerJ Computer Science 7:e330 (2021): probes run on V100, T4 and A100.
 - "recorded rows": outputs recorded on eight GPUs, from MATLAB-tensor-core by Khattak and
   Mikaitis (their paper is arXiv 2512.07004); each is one instruction with normal, finite operands.
+  The FP8 rows with fp32 output of H100 and H200 have results that fit a C of 0, whatever C the
+  row names; that they come from wgmma is what their 13 fraction bits say, not the recording.
 - "mmasim 2.1.1": the model that came with arXiv 2511.10909. What the rows do not reach
   (infinity, NaN, signed zeros, subnormals, overflow, chained blocks) follows it throughout.
 """
@@ -58,7 +60,7 @@ class Configuration:
     #: Whether FP8 is converted to FP16 and done there: 32 products at a time in two blocks
     #: that start from 0, then one ordinary addition of C.
     emulated: bool
-    #: "recorded rows", "recorded rows with C = 0", "probes", "paper ..." or "inferred ...".
+    #: "recorded rows", "recorded rows read with C = 0", "probes", "paper ..." or "inferred ...".
     evidence: str
 
     @property
@@ -117,7 +119,7 @@ _ZERO_EXPONENT = {
 _FP8_FRACTION_BITS = 13
 
 _MODEL = "paper arXiv 2511.10909 and its model mmasim 2.1.1; no recorded rows"
-_ROWS_WITHOUT_C = "recorded rows with C = 0; C follows mmasim 2.1.1 after arXiv 2511.10909"
+_ROWS_WITHOUT_C = "recorded rows read with C = 0; C follows mmasim 2.1.1 after arXiv 2511.10909"
 
 
 def configuration(

@@ -55,7 +55,7 @@ def test_only_fp8_mma_sync_of_hopper_and_blackwell_is_emulated() -> None:
         ("V100", "fp16", "fp32", None, "recorded rows"),
         ("T4", "fp16", "fp32", None, "probes on a T4 (PeerJ CS 7:e330)"),
         ("H100", "fp16", "fp32", "wgmma", "paper arXiv 2511.10909"),
-        ("H100", "e4m3", "fp32", "wgmma", "recorded rows with C = 0"),
+        ("H100", "e4m3", "fp32", "wgmma", "recorded rows read with C = 0"),
         ("H200", "e5m2", "fp16", "wgmma", "paper arXiv 2511.10909"),
         ("H100", "e4m3", "fp16", "mma.sync", "recorded rows"),
         ("H100", "e4m3", "fp32", "mma.sync", "inferred from H100's rows with fp16 output"),

@@ -43,7 +43,7 @@ def rows(rule: Configuration) -> Rows:
     c, d = c[:, 0], d[:, 0]
     if rule.output_format == "fp16":  # the recording rounded it
         c = c.astype(np.float16).astype(np.float32)
-    if rule.evidence.startswith("recorded rows with C = 0"):
+    if rule.evidence.startswith("recorded rows read with C = 0"):
         c = np.zeros_like(c)
     return a, b, c, d
 
