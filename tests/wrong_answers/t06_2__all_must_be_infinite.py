@@ -1,0 +1,8 @@
+# message: they need not all have one
+def unscale(gradients, scale):
+    """Return (unscaled gradients, found_inf) for a list of float32 arrays or None."""
+    inverse = np.float32(1 / scale)
+    unscaled = [g if g is None else g * inverse for g in gradients]
+    present = [g for g in gradients if g is not None]
+    found_inf = all(not np.isfinite(g).all() for g in present)
+    return unscaled, found_inf

@@ -1,0 +1,7 @@
+# message: NaN is missed
+def unscale(gradients, scale):
+    """Return (unscaled gradients, found_inf) for a list of float32 arrays or None."""
+    inverse = np.float32(1 / scale)
+    unscaled = [g if g is None else g * inverse for g in gradients]
+    found_inf = any(np.isinf(g).any() for g in gradients if g is not None)
+    return unscaled, found_inf

@@ -1,0 +1,17 @@
+# message: a step with zeros is still a step
+def unscale(gradients, scale):
+    inverse = np.float32(1 / scale)
+    unscaled = [g if g is None else g * inverse for g in gradients]
+    found_inf = any(not np.isfinite(g).all() for g in gradients if g is not None)
+    return unscaled, found_inf
+
+
+def unscale_and_step(optimizer, scale):
+    gradients, found_inf = unscale([p.grad for p in optimizer.parameters], scale)
+    for p, gradient in zip(optimizer.parameters, gradients, strict=True):
+        p.grad = gradient
+    if found_inf:
+        for p in optimizer.parameters:
+            p.grad = np.zeros_like(p.value)
+    optimizer.step()
+    return found_inf

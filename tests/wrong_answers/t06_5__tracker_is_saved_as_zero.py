@@ -1,0 +1,18 @@
+# message: the tracker is saved as it is
+def state_dict(scaler):
+    """Return everything a resumed training needs of a scaler."""
+    return {
+        "scale": scaler.loss_scale,
+        "growth_factor": scaler.growth_factor,
+        "backoff_factor": scaler.backoff_factor,
+        "growth_interval": scaler.growth_interval,
+        "_growth_tracker": 0,
+    }
+
+
+def load_state_dict(scaler, state):
+    """Let a scaler go on from a state."""
+    scaler.loss_scale, scaler.tracker = state["scale"], state["_growth_tracker"]
+    scaler.growth_factor = state["growth_factor"]
+    scaler.backoff_factor = state["backoff_factor"]
+    scaler.growth_interval = state["growth_interval"]

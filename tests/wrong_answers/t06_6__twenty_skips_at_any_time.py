@@ -1,0 +1,25 @@
+# message: not whether there ever were 20
+def train(scaler, optimizer, scheduler, losses):
+    """Run one training step per loss and return how many were skipped."""
+    skipped = 0
+    for loss in losses:
+        scaled, scale = scaler.scale(loss), scaler.get_scale()
+        scaled.backward()
+        scaler.step(optimizer)
+        scaler.update()
+        if scaler.get_scale() < scale:
+            skipped += 1
+        else:
+            scheduler.step()
+    return skipped
+
+
+def verdict(dtype, scales):
+    """Return "no scaler needed", "NaN" or "fine" for the log of a training."""
+    if dtype != "float16":
+        return "no scaler needed"
+    run = longest = 0
+    for before, after in zip(scales, scales[1:]):
+        run = run + 1 if after < before else 0
+        longest = max(longest, run)
+    return "NaN" if longest >= 20 else "fine"
