@@ -31,7 +31,7 @@ from torch import nn
 
 from ampcourse.amp.master_weights import MasterWeights
 from ampcourse.amp.unscaling import unscale_
-from tests.benchmarks.test_explorer_latency import machine
+from tests.benchmarks.machine import machine
 
 torchvision = pytest.importorskip("torchvision", reason="needs torchvision (the lab extra)")
 

@@ -19,7 +19,7 @@ import pytest
 from ampcourse.formats import FORMATS
 from ampcourse.quantize import decode_array, encode_array, quantize
 from ampcourse.rounding import MODES
-from tests.benchmarks.test_explorer_latency import machine
+from tests.benchmarks.machine import machine
 
 np = pytest.importorskip("numpy")
 torch = pytest.importorskip("torch")

@@ -22,7 +22,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ampcourse.tensor_core import configuration, gemm, mma
-from tests.benchmarks.test_explorer_latency import machine
+from tests.benchmarks.machine import machine
 
 pytestmark = pytest.mark.benchmark
 
