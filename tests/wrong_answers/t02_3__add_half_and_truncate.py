@@ -1,4 +1,4 @@
-# message: adding a half and cutting sends every tie up
+# message: adding a half and taking the floor sends every tie up
 def round_to(x, fmt, mode):
     if x == 0:
         return x
