@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.browser.axe import violations
+from tests.browser.keyboard import press_shortcuts
 from tests.browser.lab_session import Lab
 
 pytestmark = pytest.mark.browser
@@ -147,17 +148,8 @@ def test_presets_keep_their_own_rules_by_mouse_and_by_key(lab: Lab, page: Any) -
 
 
 def test_jupyterlab_takes_no_key_from_any_part(lab: Lab, page: Any) -> None:
-    cells = lab.cell_count()
     parts = [".amp-bit", ".amp-actions button", "input[type=range]", "input[type=radio]"]
-    for part in parts:
-        page.locator(part).first.focus()
-        for key in ("a", "b", "x", "d", "d", "m", "y", "Shift+M", "ArrowDown"):
-            page.keyboard.press(key)
-    page.get_by_label("Number", exact=True).focus()
-    page.keyboard.type("abxddmy")
-    assert lab.cell_count() == cells
-    script = "() => window.jupyterapp.shell.currentWidget.content.widgets.map(c => c.model.type)"
-    assert page.evaluate(script) == ["code", "code"]
+    press_shortcuts(lab, page, parts, page.get_by_label("Number", exact=True))
 
 
 def test_tab_visits_each_part_once_and_in_reading_order(page: Any) -> None:

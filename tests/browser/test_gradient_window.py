@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from tests.browser.axe import violations
+from tests.browser.keyboard import press_shortcuts
 from tests.browser.lab_session import Lab
+from tests.browser.layout import overhang
 
 pytestmark = pytest.mark.browser
 
@@ -25,12 +27,6 @@ def layers(shift):
 
 x = gradient_window({0: layers(0), 10: layers(2)})
 x"""
-OVERHANG = """() => {
-    const box = document.querySelector('.amp-window');
-    const edge = box.getBoundingClientRect().right;
-    return Math.max(...[...box.querySelectorAll('*')]
-        .map(e => e.getBoundingClientRect().right - edge));
-}"""
 
 
 @pytest.fixture
@@ -144,14 +140,8 @@ def test_one_histogram_needs_no_choice_of_layer_or_step(lab: Lab, page: Any) -> 
 
 
 def test_jupyterlab_takes_no_key_from_any_part(lab: Lab, page: Any) -> None:
-    cells = lab.cell_count()
-    for part in ("input[type=range]", "input[type=radio]", "select"):
-        page.locator(f".amp-window {part}").first.focus()
-        for key in ("a", "b", "x", "d", "d", "m", "y", "Shift+M", "ArrowDown"):
-            page.keyboard.press(key)
-    assert lab.cell_count() == cells
-    script = "() => window.jupyterapp.shell.currentWidget.content.widgets.map(c => c.model.type)"
-    assert page.evaluate(script) == ["code", "code"]
+    parts = [f".amp-window {part}" for part in ("input[type=range]", "input[type=radio]", "select")]
+    press_shortcuts(lab, page, parts)
 
 
 def test_tab_visits_each_part_once_and_in_reading_order(page: Any) -> None:
@@ -182,7 +172,7 @@ def test_nothing_sticks_out_from_360_to_700_pixels_and_axe_finds_nothing(
         for name in ("fp16", "bf16", "e4m3"):
             lab.run(f"x.format = {name!r}; x.scale = 2.0**12")
             wait_for_status(page, f"conv in {name}")
-            assert page.evaluate(OVERHANG) <= 1, (width, name)
+            assert overhang(page, ".amp-window") <= 1, (width, name)
     for theme in ("JupyterLab Light", "JupyterLab Dark"):
         lab.theme(theme)
         assert violations(page, ".amp-window") == [], theme

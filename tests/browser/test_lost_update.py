@@ -8,17 +8,13 @@ from typing import Any
 import pytest
 
 from tests.browser.axe import violations
+from tests.browser.keyboard import press_shortcuts
 from tests.browser.lab_session import Lab
+from tests.browser.layout import overhang
 
 pytestmark = pytest.mark.browser
 
 LOST_UPDATE = "from ampcourse.widgets import lost_update\nx = lost_update()\nx"
-OVERHANG = """() => {
-    const box = document.querySelector('.amp-update');
-    const edge = box.getBoundingClientRect().right;
-    return Math.max(...[...box.querySelectorAll('*')]
-        .map(e => e.getBoundingClientRect().right - edge));
-}"""
 
 
 @pytest.fixture
@@ -119,16 +115,8 @@ def test_the_line_shows_grid_sum_and_result(lab: Lab, page: Any) -> None:
 
 
 def test_jupyterlab_takes_no_key_from_any_part(lab: Lab, page: Any) -> None:
-    cells = lab.cell_count()
-    for part in ("input[type=range]", "input[type=radio]", ".amp-button"):
-        page.locator(f".amp-update {part}").first.focus()
-        for key in ("a", "b", "x", "d", "d", "m", "y", "Shift+M", "ArrowDown"):
-            page.keyboard.press(key)
-    page.get_by_label("Δ", exact=True).focus()
-    page.keyboard.type("abxddmy")
-    assert lab.cell_count() == cells
-    script = "() => window.jupyterapp.shell.currentWidget.content.widgets.map(c => c.model.type)"
-    assert page.evaluate(script) == ["code", "code"]
+    parts = [".amp-update input[type=range]", ".amp-update input[type=radio]", ".amp-button"]
+    press_shortcuts(lab, page, parts, page.get_by_label("Δ", exact=True))
 
 
 def test_tab_visits_each_part_once_and_in_reading_order(page: Any) -> None:
@@ -161,7 +149,7 @@ def test_nothing_sticks_out_from_360_to_700_pixels_and_axe_finds_nothing(
     page.get_by_role("status").filter(has_text="fp32, stochastic").wait_for()
     for width in (360, 500, 700):
         page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate(OVERHANG) <= 1, width
+        assert overhang(page, ".amp-update") <= 1, width
     for theme in ("JupyterLab Light", "JupyterLab Dark"):
         lab.theme(theme)
         assert violations(page, ".amp-update") == [], theme

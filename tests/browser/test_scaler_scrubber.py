@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.browser.axe import violations
+from tests.browser.keyboard import press_shortcuts
 from tests.browser.lab_session import Lab
 
 pytestmark = pytest.mark.browser
@@ -126,14 +127,8 @@ def test_settings_change_the_trace_and_a_wrong_one_is_refused_in_its_field(
 
 
 def test_jupyterlab_takes_no_key_from_any_part_and_tab_visits_all(lab: Lab, page: Any) -> None:
-    cells = lab.cell_count()
-    for part in ("input[type=range]", ".amp-inject", ".amp-scrub"):
-        page.locator(part).first.focus()
-        for key in ("a", "b", "x", "d", "d", "m", "y", "Shift+M", "ArrowDown"):
-            page.keyboard.press(key)
-    page.get_by_label("First scale", exact=True).focus()
-    page.keyboard.type("abxddmy")
-    assert lab.cell_count() == cells
+    first = page.get_by_label("First scale", exact=True)
+    press_shortcuts(lab, page, ["input[type=range]", ".amp-inject", ".amp-scrub"], first)
     describe = """() => {
         const e = document.activeElement;
         const label = e.labels?.[0]?.innerText.split('\\n')[0];
