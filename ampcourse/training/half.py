@@ -7,6 +7,8 @@ it got. It was found by trying depths, not by touching weights or losses.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
 
@@ -83,8 +85,9 @@ class HalfTraining:
         """Take `steps` steps, look closely at the first `look` of them, and return itself."""
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
-        for number in range(steps):
-            self._step(number < look)
+        with _one_thread():
+            for number in range(steps):
+                self._step(number < look)
         return self
 
     def fork(self, master: bool) -> HalfTraining:
@@ -101,7 +104,7 @@ class HalfTraining:
 
     def loss(self) -> float:
         """Return the loss over all images, without training."""
-        with torch.no_grad():
+        with torch.no_grad(), _one_thread():
             return F.cross_entropy(self.model(self.images).float(), self.labels).item()
 
     def _step(self, look: bool) -> None:
@@ -139,11 +142,23 @@ def gradient_damage(
     are removed afterwards.
     """
     model.zero_grad()
-    StaticScaler(scale).scale(F.cross_entropy(model(images).float(), labels)).backward()
+    with _one_thread():
+        StaticScaler(scale).scale(F.cross_entropy(model(images).float(), labels)).backward()
     gradients = torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])
     model.zero_grad()
     zero, finite = gradients.eq(0), gradients.isfinite()
     return zero.float().mean().item(), 1 - finite.float().mean().item()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let torch compute in one thread: for tensors this small, others cost more than they do."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _flat(parameters: object) -> torch.Tensor:

@@ -127,6 +127,19 @@ def test_a_fork_goes_on_alone_with_the_same_batches(
     assert (len(same.losses), len(parent.losses)) == (2, 4)
 
 
+def test_one_thread_trains_and_the_number_of_threads_is_back_afterwards(
+    data: tuple[torch.Tensor, torch.Tensor],
+) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    seen = []
+    training = HalfTraining(FP32, *data)
+    training.model[0].register_forward_hook(lambda *_: seen.append(torch.get_num_threads()))
+    training.run(1, 1e-3).loss()
+    assert (seen, torch.get_num_threads()) == ([1, 1], 2)
+    torch.set_num_threads(before)
+
+
 def test_damage_counts_zeros_and_what_is_not_finite(
     data: tuple[torch.Tensor, torch.Tensor],
 ) -> None:

@@ -1,0 +1,1304 @@
+# %% [markdown]
+r"""
+# How do scaling and master weights save training?
+
+A network of 18 layers, three random starts, and nothing unusual about it. In FP32 it learns. In
+FP16 its loss stays where it began, without an error, a warning or a NaN. One multiplication and
+one division later it learns as in FP32. With a smaller learning rate it stops again, and this
+time the cure is another: a copy of the weights.
+
+Here you build both cures. You need `01_floating_point` and `02_rounding`, and PyTorch only for
+reading. There are six tasks; plan about 45 minutes. Everything is trained live on the CPU; with
+fewer than two free cores a training cell may take ten seconds.
+
+## Predict first
+
+Put a guess in place of each `None`. Nobody grades them; the answers come at the end.
+"""
+
+# %%
+my_update = None  # a loss scale of 2**12 makes the weight updates how many times as large?
+my_steps = None  # an FP16 weight of 1.0, plus 2**-12 in every step: how many until it moves?
+my_memory = None  # FP16 with an FP32 copy, trained by Adam: how many times the memory of FP32?
+my_cure = None  # the loss itself is NaN: a larger scale, a smaller one, or neither?
+
+# %% [markdown]
+r"""
+## A network that never starts
+
+The images are FashionMNIST's, 2,000 of them, at 14 × 14 pixels. The network is as plain as can
+be: 18 linear layers with ReLU, the weights as PyTorch draws them. It was found by trying depths.
+Only the arithmetic differs between the two arms; the loss is computed in FP32 in both.
+"""
+
+# %% tags=["setup"]
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ampcourse.courseware import check, inf, nan, task
+
+# %% tags=["nbval-ignore-output"]
+import torch
+
+from ampcourse.plotting import show
+from ampcourse.plotting.loss_curves import layer_zeros, loss_grid, scale_cliffs
+from ampcourse.training.data import fashion_mnist
+from ampcourse.training.half import Arm, HalfTraining, deep_net, gradient_damage, small_images
+
+images, labels = small_images(fashion_mnist(use="subset"))
+print(len(images), "images of", tuple(images.shape[-2:]), "pixels; ln 10 =", round(math.log(10), 3))
+
+
+# %% tags=["nbval-ignore-output"]
+def train(arm, steps=120):
+    """Train three networks from three seeds and print their losses over all images."""
+    runs = [HalfTraining(arm, images, labels, seed).run(steps, 2e-3, look=10) for seed in range(3)]
+    print(f"{arm.name:34} loss", *(f"{run.loss():.3f}" for run in runs))
+    return runs
+
+
+in_fp32 = train(Arm("FP32", dtype=torch.float32))
+
+# %% tags=["nbval-ignore-output"]
+alone = train(Arm("FP16"))
+
+# %% [markdown]
+r"""
+A loss of $\ln 10 \approx 2.303$ is that of a blind guess among ten classes. What did the weights
+get to learn from? Here is the share of zeros in the weight gradient of each layer, over the first
+ten steps of the first seed:
+"""
+
+# %% tags=["nbval-ignore-output"]
+zeros = {
+    name: [sum(layer) / len(layer) for layer in zip(*runs[0].zeros, strict=True)]
+    for name, runs in {"FP32": in_fp32, "FP16": alone}.items()
+}
+print("first layer:", {name: f"{share[0]:.0%}" for name, share in zeros.items()})
+show(
+    layer_zeros(zeros),
+    alt="Over the layers from 1 to 18: in FP16 the first four have all zeros or nearly so, in "
+    "FP32 none to a quarter. From about layer 8 on the two lines lie together.",
+)
+
+# %% [markdown]
+r"""
+In FP32 the zeros are true ones: units that ReLU had switched off. In FP16 the first layers have
+nothing else. On its way back each layer made the gradient a little smaller, and at half of
+$2^{-24}$, the smallest number of FP16, what is left becomes 0. The layers next to the images do
+not learn, so the others get nothing to work with.
+
+## The chain rule carries the factor
+
+Multiply the loss $L$ by a number $S$, the **loss scale**. Then for any weight or activation $v$
+$$\frac{\partial (S L)}{\partial v} = S \, \frac{\partial L}{\partial v}.$$
+One multiplication at the end of the forward pass, and every gradient on the way back is $S$ times
+as large and falls into the range of FP16. To multiply the gradients afterwards is too late: 0
+times $S$ is 0. Here a gradient of $2^{-20}$ passes two weights of $2^{-3}$, in FP16:
+"""
+
+# %%
+gradient, weights = 2.0**-20, (2.0**-3, 2.0**-3)
+for scale in (1.0, 2.0**12):
+    passed = np.float16(scale * gradient)
+    for w in weights:
+        passed = passed * np.float16(w)
+    result = float(passed)
+    print(f"scale {scale:4g}: arrives as {result:.3g}; divided by the scale {result / scale:.3g}")
+
+# %% [markdown]
+r"""
+### t05_1 · Scaled backward, by hand
+
+A network of two layers for one sample, in numpy, with $r = \max(z, 0)$:
+$$z = W_1 x, \quad a = r(z), \quad y = W_2 a, \quad L = \tfrac12 \textstyle\sum_i (y_i - t_i)^2.$$
+Return the gradients of $W_1$ and $W_2$, `return grad1, grad2`, **still scaled**: what `.grad` holds
+after `(scale * loss).backward()` in FP16. The forward pass and the loss are exact here, so plain
+numpy does. But each gradient of the backward pass, that of $y$, $a$, $z$, $W_2$ and $W_1$, is
+stored in FP16: pass it through `to16` once, when it has been computed, and go on with the result.
+The first that is stored is that of $y$. Where $z$ is 0 or less, ReLU passes no gradient.
+
+`np.outer(u, v)` has the elements $u_i v_j$. In this lesson solutions use numpy and `math`; `torch`
+and the course's `ampcourse.amp` are for looking only: the grader refuses a solution that imports
+them.
+"""
+
+
+# %% tags=["setup"]
+def to16(values):
+    """Round to FP16, once; the result is float64 again, for exact arithmetic."""
+    with np.errstate(over="ignore"):
+        return np.asarray(values, np.float64).astype(np.float16).astype(np.float64)
+
+
+def plain(arrays):
+    """Return arrays as lists of floats, with one zero for both signs."""
+    return [(np.asarray(array, np.float64) + 0.0).tolist() for array in arrays]
+
+
+# %% task="t05_1" forbids=["ampcourse.amp", "torch"]
+def scaled_backward(x, t, W1, W2, scale):
+    """Return the gradients of scale * L for W1 and W2, each one on the way stored in FP16."""
+    ### BEGIN SOLUTION
+    z = W1 @ x
+    a = np.maximum(z, 0)
+    grad_y = to16(scale * (W2 @ a - t))
+    grad2 = to16(np.outer(grad_y, a))
+    grad_a = to16(W2.T @ grad_y)
+    grad_z = to16(np.where(z > 0, grad_a, 0))
+    return to16(np.outer(grad_z, x)), grad2
+    ### END SOLUTION
+
+
+# %% check="t05_1" points=5
+with task("t05_1"):
+    carried = "the factor goes in at the loss, and the chain rule carries it to both weights"
+    stored = "each gradient on the way is stored in FP16, that of a as well"
+    relu = "no gradient passes where z is 0 or less"
+    top = "what is too large for FP16 becomes inf, and stays inf on the way back"
+    late = "the gradient was 0 before the scale met it: multiply before the first to16"
+    twice = "the scale came in twice: once at the loss is enough, the chain rule does the rest"
+    divided = "already divided by the scale: here the gradients are still scaled"
+    one_layer = "only one of the two has the factor: W1 gets it through the gradient of a"
+    transposed = "the way back goes through the transpose: element j of W2.T @ g sums over i"
+    turned = "grad1 comes first and has the shape of W1"
+    wide = "a gradient on the way kept more digits and range than FP16 has"
+    open_gate = "the gradient of a unit that ReLU switched off came through"
+    at_zero = "at z = 0 torch's ReLU passes 0: the condition is z > 0"
+    clipped = "FP16 does not stop at its largest number: from 65520 on it is inf"
+    call = """
+        W1, W2 = np.array([[1.0, 0.0], [0.5, 1.0]]), np.array([[1.0, 2.0], [0.0, 1.0]])
+        t = np.array([6.0 - 2.0**-26, 2.5 - 2.0**-25])
+        return plain(scaled_backward(np.array([1.0, 2.0]), t, W1, W2, 2.0**12))
+    """
+    right = [[[1.0, 2.0], [4.0, 8.0]], [[1.0, 2.5], [2.0, 5.0]]]
+
+    def t05_1_times(grads, first, second):
+        """Return both gradients times a factor each."""
+        pairs = zip(grads, (first, second), strict=True)
+        return [[[factor * g for g in row] for row in grad] for grad, factor in pairs]
+
+    unit = 2.0**-14
+    traps = {
+        late: t05_1_times(right, 0.0, 0.0),
+        twice: t05_1_times(right, unit * 2**12, unit * 2**12),
+        divided: t05_1_times(right, unit / 2**12, unit / 2**12),
+        one_layer: t05_1_times(right, 0.0, unit),
+        transposed: t05_1_times([[[5.0, 10.0], [2.0, 4.0]], right[1]], unit, unit),
+        turned: t05_1_times(right[::-1], unit, unit),
+    }
+    check(call, t05_1_times(right, unit, unit), carried, traps)
+    call = """
+        x, W1, W2 = np.array([2.0**14]), np.array([[2.0**-14]]), np.array([[2.0**-14]])
+        t = np.array([2.0**-14 - 2.0**-12])
+        return [plain(scaled_backward(x, t, W1, W2, scale)) for scale in (1.0, 16.0)]
+    """
+    kept = [[[2.0**-12]], [[2.0**-12]]], [[[2.0**-8]], [[2.0**-8]]]
+    check(call, [[[[0.0]], kept[0][1]], kept[1]], stored, {wide: list(kept)})
+    call = """
+        W1, W2 = np.array([[1.0], [-1.0], [0.0]]), np.array([[1.0, 1.0, 1.0]])
+        return plain(scaled_backward(np.array([1.0]), np.array([0.5]), W1, W2, 2.0))
+    """
+    traps = {
+        open_gate: [[[1.0], [1.0], [1.0]], [[1.0, 0.0, 0.0]]],
+        at_zero: [[[1.0], [0.0], [1.0]], [[1.0, 0.0, 0.0]]],
+    }
+    check(call, [[[1.0], [0.0], [0.0]], [[1.0, 0.0, 0.0]]], relu, traps)
+    call = """
+        one = np.array([[0.5]])
+        return plain(scaled_backward(np.array([2.0]), np.array([-7.5]), one, one, 2.0**14))
+    """
+    check(call, [[[inf]], [[inf]]], top, {clipped: [[[65504.0]], [[65504.0]]]})
+    ### BEGIN HIDDEN TESTS
+    import numpy as np
+    import torch
+
+    t05_1_rng = np.random.default_rng(501)
+
+    def t05_1_oracle(net, scale):
+        """Let torch's autograd do it in float64, with hooks that round to FP16."""
+        x, t, w1, w2 = map(torch.tensor, net)
+        w1.requires_grad_(), w2.requires_grad_()
+        z = w1 @ x
+        a = z.relu()
+        y = w2 @ a
+        for tensor in (z, a, y):
+            tensor.register_hook(lambda g: g.half().double())
+        (scale * (y - t).square().sum() / 2).backward()
+        return [(g.half().double().numpy() + 0.0) for g in (w1.grad, w2.grad)]
+
+    def t05_1_unrounded(net, scale):
+        """Round only what is returned."""
+        x, t, W1, W2 = net
+        z = W1 @ x
+        a = np.maximum(z, 0)
+        grad_y = scale * (W2 @ a - t)
+        grad_z = (W2.T @ grad_y) * (z > 0)
+        pair = np.outer(grad_z, x), np.outer(grad_y, a)
+        with np.errstate(over="ignore"):
+            return [g.astype(np.float16).astype(float) + 0.0 for g in pair]
+
+    def t05_1_net(inputs, hidden, outputs, error, signs=(-1, 1)):
+        """Return dyadic x, t, W1, W2 whose y misses t by multiples of `error`."""
+        x, W1, W2 = (
+            t05_1_rng.integers(1, 8, shape) / 8 * t05_1_rng.choice(signs, shape)
+            for shape in (inputs, (hidden, inputs), (outputs, hidden))
+        )
+        missed = error * t05_1_rng.integers(1, 16, outputs) * t05_1_rng.choice(signs, outputs)
+        return x, W2 @ np.maximum(W1 @ x, 0) - missed, W1, W2
+
+    def t05_1_check(net, scale, reason, traps):
+        """Check one network; traps that agree with the right result, or another, name nothing."""
+        right = [g.tolist() for g in t05_1_oracle(net, scale)]
+        wrong = {hint: [np.asarray(g).tolist() for g in pair] for hint, pair in traps.items()}
+        wrong = {
+            hint: pair
+            for hint, pair in wrong.items()
+            if pair != right and list(wrong.values()).count(pair) == 1
+        }
+        names = zip(("x", "t", "W1", "W2"), net, strict=True)
+        arrays = "\n".join(f"{name} = np.array({value.tolist()!r})" for name, value in names)
+        text = f"{arrays}\nreturn plain(scaled_backward(x, t, W1, W2, {scale!r}))"
+        check(text, right, reason, wrong)
+
+    for sizes in ((3, 4, 2), (2, 3, 3), (4, 3, 1)):
+        scale = 2.0 ** int(t05_1_rng.integers(11, 15))
+        net = t05_1_net(*sizes, 2.0**-30, signs=(1,))
+        first, second = t05_1_oracle(net, scale)
+        before = t05_1_oracle(net, 1.0)
+        traps = {
+            late: [scale * g for g in before],
+            twice: [scale * first, scale * second],
+            divided: [first / scale, second / scale],
+            one_layer: [before[0], second],
+            turned: [second, first],
+        }
+        t05_1_check(net, scale, carried, traps)
+    for sizes in ((3, 4, 2), (2, 5, 3), (3, 6, 1)):
+        # Gradients around the smallest numbers of FP16: three or four places are left of them.
+        net = t05_1_net(*sizes, 2.0**-20)
+        t05_1_check(net, 1.0, stored, {wide: t05_1_unrounded(net, 1.0)})
+        x, t, W1, W2 = t05_1_net(*sizes, 2.0**-8, signs=(1,))
+        net = 2.0**12 * x, (t + 0.0), 2.0**-12 * W1, W2 * 2.0**-15
+        net = net[0], net[3] @ np.maximum(net[2] @ net[0], 0) - 2.0**-9, net[2], net[3]
+        for scale in (1.0, 64.0):
+            t05_1_check(net, scale, stored, {wide: t05_1_unrounded(net, scale)})
+        net = list(t05_1_net(*sizes, 2.0**-6))
+        net[2][0] = 0.0  # a unit at z = 0 whose weights have a gradient unless ReLU stops it
+        net[2][1] = -np.sign(net[0]) / 4
+        scale = 2.0 ** int(t05_1_rng.integers(3, 8))
+        grad2 = t05_1_oracle(net, scale)[1]
+        z = net[2] @ net[0]
+        grad_y = scale * (net[3] @ np.maximum(z, 0) - net[1])
+        through = {
+            hint: [np.outer((net[3].T @ grad_y) * gate, net[0]) + 0.0, grad2]
+            for hint, gate in ((open_gate, z == z), (at_zero, z >= 0))
+        }
+        t05_1_check(net, scale, relu, through)
+    for _ in range(3):
+        net = t05_1_net(1, 1, 1, 2.0, signs=(1,))
+        scale = 2.0 ** int(t05_1_rng.integers(16, 20))
+        t05_1_check(net, scale, top, {clipped: [[[65504.0]], [[65504.0]]]})
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## Divide before the update
+
+The optimizer must not notice the scale: a gradient that is 4,096 times too large makes an SGD
+update that is 4,096 times too large. So before the update the gradients are divided by $S$, in
+FP32. In FP16 that division would undo the rescue, as what comes out is below $2^{-25}$ again. A
+power of two as a scale moves exponents only, so no digit changes on the way.
+"""
+
+# %%
+w = torch.tensor([1.0, -2.0], requires_grad=True)
+for scale in (1.0, 2.0**12):
+    (scale * (w**2).sum()).backward()
+    print(f"scale {scale:6g}: gradient {w.grad.tolist()}, unscaled {(w.grad / scale).tolist()}")
+    w.grad = None
+
+# %% [markdown]
+r"""
+How large may the scale be? Take one batch of our network at its start, and for each scale from
+$2^0$ to $2^{24}$ count what FP16 makes of all its gradients.
+"""
+
+# %% tags=["nbval-ignore-output"]
+torch.manual_seed(0)
+net, batch = deep_net().half(), (images[:64].half(), labels[:64])
+damage = [(k, *gradient_damage(net, *batch, 2.0**k)) for k in range(25)]
+for k, zero, lost in damage[::6]:
+    print(f"2^{k:<2}  zeros {zero:6.1%}   inf or NaN {lost:6.1%}")
+show(
+    scale_cliffs(damage),
+    alt="Zeros fall from 86 % at scale 1 to 48 % at 2^10 and stay there. Infinities and NaN begin "
+    "around 2^20, and at 2^23 most gradients are inf or NaN.",
+)
+
+# %% [markdown]
+r"""
+Two cliffs with a plateau between them. On the left gradients vanish; the 48 % that stay are true
+zeros. On the right the largest become infinite; infinities meet on the way back as $\infty -
+\infty$ or $0 \cdot \infty$, both NaN, and soon most gradients are lost. In between the scale does
+not matter: any power of two there gives the same updates but for a few subnormals. A **static
+scale** is a number chosen on that plateau; published ones were from 8 to 32,768 (Micikevicius et
+al., ICLR 2018, 3.2). But gradients change during training, and the plateau moves. Hence the
+question that follows each backward pass: is anything inf or NaN? If so, the step is skipped. A
+conversion to FP32 does not repair it: inf in FP16 is inf in FP32.
+
+### t05_2 · Unscale, and look for inf and NaN
+
+`gradients` is a list of numpy arrays in FP16. Return two things, `return unscaled, found`:
+the list of the same arrays in FP32 (`np.float32`), divided by the scale, which is a power of two,
+and whether *any* element of any of them is inf, -inf or NaN. Such elements are not repaired: they
+stay what they are. All that is finite in FP16 counts as finite, however large.
+
+"""
+
+
+# %% tags=["setup"]
+def described(result):
+    """Return the types and values of unscaled arrays, and what was found."""
+    unscaled, found = result
+    return [str(g.dtype) for g in unscaled], [(g + 0).tolist() for g in unscaled], found
+
+
+# %% task="t05_2" forbids=["ampcourse.amp", "torch"]
+def unscale(gradients, scale):
+    """Return the gradients divided by the scale, in FP32, and whether one is inf or NaN."""
+    ### BEGIN SOLUTION
+    unscaled = [gradient.astype(np.float32) / np.float32(scale) for gradient in gradients]
+    found = any(not np.isfinite(gradient).all() for gradient in gradients)
+    return unscaled, found
+    ### END SOLUTION
+
+
+# %% check="t05_2" points=5
+with task("t05_2"):
+    in_fp32_reason = "convert to FP32 first, then divide: the result has the type float32"
+    each_kind = "inf, -inf and NaN all count, anything finite does not"
+    each_array = "look into every element of every array"
+    no_alarm = "gradients that are large but finite are fine"
+    untouched = "what is inf or NaN stays so: the step is skipped, nothing is repaired"
+    in_fp16 = "divided in FP16, where what the scale had rescued is lost again"
+    left_in_fp16 = "divided in FP16 and left there: the optimizer's gradients are FP32"
+    multiplied = "multiplied by the scale once more: it has to be divided out"
+    not_divided = "still scaled: the scale must not change the update"
+    no_nan = "NaN was missed: it is not inf, and any comparison with it is false"
+    one_side = "-inf and NaN were missed: compare |g|, or ask for isfinite"
+    undone = "converting to FP32 undoes no overflow: inf stays inf"
+    only_first = "the first array is not all of them"
+    only_last = "the flag of the last array overwrote the others"
+    overflowing = "a false alarm: a sum or square in FP16 overflows though each number is finite"
+    zeroed = "setting it to 0 hides the overflow: the weights would move by the rest alone"
+    hidden = "replaced by a large number: nan_to_num hides what must be seen"
+    call = "described(unscale([np.array([2.0**-24, -1.5], np.float16)], 2.0**12))"
+    small = (["float32"], [[2.0**-36, -1.5 * 2.0**-12]], False)
+    traps = {
+        in_fp16: (["float32"], [[0.0, -1.5 * 2.0**-12]], False),
+        multiplied: (["float32"], [[2.0**-12, -1.5 * 2.0**12]], False),
+        not_divided: (["float32"], [[2.0**-24, -1.5]], False),
+    }
+    traps |= {left_in_fp16: (["float16"], [[0.0, -1.5 * 2.0**-12]], False)}
+    check(call, small, in_fp32_reason, traps)
+    kinds = "([1.0, inf], [-inf, 1.0], [nan, 1.0], [0.0, 65504.0])"
+    call = f"[bool(unscale([np.array(g, np.float16)], 1024.0)[1]) for g in {kinds}]"
+    traps = {
+        no_nan: [True, True, False, False],
+        one_side: [True, False, False, False],
+        undone: [False, False, False, False],
+    }
+    check(call, [True, True, True, False], each_kind, traps)
+    call = """
+        good, bad = np.ones((2, 2), np.float16), np.array([1.0, nan, inf], np.float16)
+        return [bool(unscale(list(gs), 2.0)[1]) for gs in ([good, bad], [bad, good], [good, good])]
+    """
+    traps = {
+        only_first: [False, True, False],
+        only_last: [True, False, False],
+        undone: [False, False, False],
+    }
+    check(call, [True, True, False], each_array, traps)
+    call = "bool(unscale([np.array([60000.0, 60000.0, -300.0], np.float16)], 2.0**16)[1])"
+    check(call, False, no_alarm, {overflowing: True})
+    call = "described(unscale([np.array([inf, 2.0, nan], np.float16)], 2.0))[1:]"
+    largest = float.fromhex("0x1.fffffep+127")
+    traps = {
+        zeroed: ([[0.0, 1.0, 0.0]], True),
+        hidden: ([[largest / 2, 1.0, 0.0]], True),
+        undone: ([[largest / 2, 1.0, 0.0]], False),
+    }
+    check(call, ([[inf, 1.0, nan]], True), untouched, traps)
+    ### BEGIN HIDDEN TESTS
+    import numpy as np
+    import torch
+
+    t05_2_rng = np.random.default_rng(502)
+
+    def t05_2_oracle(arrays, scale):
+        """Ask the kernel that torch's GradScaler uses, on float32 copies."""
+        tensors = [torch.tensor(array).half().float() for array in arrays]
+        found = torch.zeros(1)
+        inverse = torch.tensor([1 / scale])
+        torch._amp_foreach_non_finite_check_and_unscale_(tensors, found, inverse)
+        return [(tensor.numpy() + 0).tolist() for tensor in tensors], bool(found.item())
+
+    def t05_2_check(arrays, scale, reason, traps, what="described({call})"):
+        """Check the types, values and flag, or what the call is wrapped into."""
+        values, found = t05_2_oracle(arrays, scale)
+        listed = ", ".join(f"np.array({array!r}, np.float16)" for array in arrays)
+        right = {
+            "described({call})": (["float32"] * len(arrays), values, found),
+            "described({call})[1:]": (values, found),
+            "bool({call}[1])": found,
+        }[what]
+        check(what.format(call=f"unscale([{listed}], {scale!r})"), right, reason, traps)
+
+    for shape in ((5,), (3, 2)):
+        for _ in range(2):
+            scale = 2.0 ** int(t05_2_rng.integers(10, 15))
+            exponents = t05_2_rng.integers(-24, -14, shape)
+            array = t05_2_rng.choice((-1.0, 1.0), shape) * 2.0**exponents
+            halves = (array.astype(np.float16) / np.float16(scale)).astype(np.float32) + 0
+            traps = {
+                in_fp16: (["float32"], [halves.tolist()], False),
+                left_in_fp16: (["float16"], [halves.tolist()], False),
+                multiplied: (["float32"], [(array * scale).tolist()], False),
+                not_divided: (["float32"], [array.tolist()], False),
+            }
+            t05_2_check([array.tolist()], scale, in_fp32_reason, traps)
+    # A scale that FP16 itself does not have.
+    t05_2_check([[1.0, -(2.0**-20)]], 2.0**18, in_fp32_reason, {
+        in_fp16: (["float32"], [[0.0, 0.0]], False),
+    })  # fmt: skip
+    for bad, missed in ((inf, undone), (-inf, one_side), (nan, no_nan)):
+        for size in (1, 7):
+            array = t05_2_rng.integers(-9, 9, size).astype(float).tolist()
+            array[int(t05_2_rng.integers(size))] = bad
+            t05_2_check([array], 4.0, each_kind, {missed: False}, "bool({call}[1])")
+    for place in (0, 1, 2):
+        arrays = [t05_2_rng.integers(-9, 9, 4).astype(float).tolist() for _ in range(3)]
+        arrays[place][int(t05_2_rng.integers(4))] = inf
+        traps = {only_first if place == 2 else only_last: False} if place != 1 else {}
+        t05_2_check(arrays, 8.0, each_array, traps, "bool({call}[1])")
+    for array in ([65504.0] * 9, [-65504.0] * 5, [300.0, -400.0, 500.0], [40000.0, 40000.0]):
+        t05_2_check([array], 1.0, no_alarm, {overflowing: True}, "bool({call}[1])")
+    for array in ([nan, -4.0], [8.0, -inf, 1.0], [inf, inf]):
+        cured = np.nan_to_num(np.array(array, np.float32)) / np.float32(4)
+        hidden_values = [cured.tolist()]
+        traps = {
+            zeroed: ([[0.0 if x != x or abs(x) == inf else x / 4 for x in array]], True),
+            hidden: (hidden_values, True),
+            undone: (hidden_values, False),
+        }
+        if array[0] != array[0]:
+            traps = {zeroed: traps[zeroed], undone: traps[undone]}
+        t05_2_check([array], 4.0, untouched, traps, "described({call})[1:]")
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## The copy: FP32 master weights
+
+The second cure is a copy of the weights in FP32, the **master weights**. The optimizer works on
+the copy alone, and so do its momentum and its weight decay; the FP16 weights of the model are the
+copy, rounded, after each step. One step of the whole recipe:
+
+1. forward in FP16, loss in FP32, times $S$; backward in FP16;
+2. gradients to FP32, divided by $S$; inf or NaN: skip the rest;
+3. the optimizer updates the master in FP32;
+4. the master, rounded, becomes the FP16 weight.
+
+### t05_3 · SGD on the master
+
+Do steps 3 and 4 for SGD with momentum and weight decay, as `torch.optim.SGD` defines them: with
+weight $w$, gradient $g$, decay $\lambda$, momentum $\mu$, learning rate $\eta$ and a buffer $b$
+that starts at 0,
+$$g \leftarrow g + \lambda w, \qquad b \leftarrow \mu b + g, \qquad w \leftarrow w - \eta b.$$
+`master`, `buffer` and `gradient` are FP32 arrays, the gradient unscaled. Return the new FP16
+weight, master and buffer: `return weight, master, buffer`.
+"""
+
+
+# %% tags=["setup"]
+def run_steps(step, start, gradients, **options):
+    """Take one step per gradient; return weight, master and buffer as (type, values)."""
+    weight, master = None, np.array(start, np.float32)
+    buffer = np.zeros_like(master)
+    for gradient in gradients:
+        new = np.array(gradient, np.float32)
+        weight, master, buffer = step(master, buffer, new, **options)
+    return [(str(a.dtype), (a + 0).tolist()) for a in (weight, master, buffer)]
+
+
+# %% task="t05_3" forbids=["ampcourse.amp", "torch"]
+def master_step(master, buffer, gradient, lr, momentum, weight_decay):
+    """Return the FP16 weight, the FP32 master and the FP32 buffer after one SGD step."""
+    ### BEGIN SOLUTION
+    gradient = gradient + np.float32(weight_decay) * master
+    buffer = np.float32(momentum) * buffer + gradient
+    master = master - np.float32(lr) * buffer
+    return master.astype(np.float16), master, buffer
+    ### END SOLUTION
+
+
+# %% check="t05_3" points=5
+with task("t05_3"):
+    copied = "the weight is the master rounded to FP16, and the master keeps what FP16 lacks"
+    pushed = "momentum as in torch.optim.SGD: b = momentum * b + g, and the step is lr * b"
+    decayed = "weight decay adds weight_decay times the master to the gradient"
+    lost_master = (
+        "the master was rounded to FP16: what the weight cannot hold must stay in the copy"
+    )
+    fp16_weight = "the update was added to the FP16 weight: the copy must remember it"
+    not_rounded = "the model's weight has the type float16"
+    dampened = "(1 - momentum) * g is another rule: torch's default has no dampening"
+    rate_inside = "torch keeps the learning rate out of the buffer"
+    old_buffer = "the step uses the buffer that already has the new gradient"
+    nesterov = "that is Nesterov's variant: the plain step is lr * b"
+    fp16_buffer = "the buffer was kept in FP16: momentum belongs to the master, in FP32"
+    fp16_decay = "the decay was taken from the FP16 weight: it belongs to the master"
+    decoupled = "decay beside the momentum is AdamW's rule: here it goes through the buffer"
+    wrong_way = "decay pulls towards 0: it is added to the gradient, which is then subtracted"
+    call = """
+        options = dict(lr=1.0, momentum=0.0, weight_decay=0.0)
+        return run_steps(master_step, [1.0], [[-(2.0**-12)]] * 3, **options)[:2]
+    """
+    one_up = 1 + 2.0**-10
+    traps = {
+        fp16_weight: [("float16", [1.0]), ("float32", [1.0])],
+        lost_master: [("float16", [1.0]), ("float16", [1.0])],
+        not_rounded: [("float32", [1 + 3 * 2.0**-12])] * 2,
+    }
+    right = [("float16", [one_up]), ("float32", [1 + 3 * 2.0**-12])]
+    check(call, right, copied, traps)
+    call = """
+        options = dict(lr=0.25, momentum=0.5, weight_decay=0.0)
+        return run_steps(master_step, [1.0], [[1 + 2.0**-12], [2.0]], **options)[1:]
+    """
+
+    def t05_3_end(master, buffer, kind="float32"):
+        """Return what run_steps says of a master and a buffer of one element."""
+        return [("float32", [master]), (kind, [buffer])]
+
+    tiny = 2.0**-12
+    traps = {
+        dampened: t05_3_end(0.5625 - 3 * tiny / 16, 1.25 + tiny / 4),
+        rate_inside: t05_3_end(0.125 - 3 * tiny / 8, 0.625 + tiny / 8),
+        old_buffer: t05_3_end(0.75 - tiny / 4, 2.5 + tiny / 2),
+        nesterov: t05_3_end(-0.1875 - 7 * tiny / 16, 2.5 + tiny / 2),
+        fp16_buffer: t05_3_end(0.125, 2.5, "float16"),
+    }
+    check(call, t05_3_end(0.125 - 3 * tiny / 8, 2.5 + tiny / 2), pushed, traps)
+    call = """
+        options = dict(lr=0.5, momentum=0.5, weight_decay=0.25)
+        return run_steps(master_step, [1 + 2.0**-12], [[0.0], [0.0]], **options)[1:]
+    """
+    one = 1 + tiny
+    traps = {
+        fp16_decay: t05_3_end(0.703125 + tiny, 0.34375),
+        decoupled: t05_3_end(one * 0.875**2, 0.0),
+        wrong_way: t05_3_end(one * 1.328125, -0.40625 * one),
+    }
+    check(call, t05_3_end(0.703125 * one, 0.34375 * one), decayed, traps)
+    ### BEGIN HIDDEN TESTS
+    import numpy as np
+    import torch
+
+    t05_3_rng = np.random.default_rng(503)
+
+    def t05_3_oracle(start, gradients, **options):
+        """Let torch.optim.SGD do it in float64; the values are such that FP32 rounds nothing."""
+        weight = torch.nn.Parameter(torch.tensor(start, dtype=torch.float64))
+        sgd = torch.optim.SGD([weight], **options)
+        for gradient in gradients:
+            weight.grad = torch.tensor(gradient, dtype=torch.float64)
+            sgd.step()
+        buffer = sgd.state[weight].get("momentum_buffer", weight.grad)
+        if not options["momentum"]:
+            buffer = None
+        found = [weight.detach().numpy()] + ([] if buffer is None else [buffer.numpy()])
+        for array in found:
+            if not np.array_equal(array, array.astype(np.float32)):
+                raise AssertionError("choose values that FP32 holds")
+        return [("float32", (array + 0).tolist()) for array in found]
+
+    t05_3_rules = {  # (master, buffer, gradient, lr, momentum, decay) → the new master, buffer
+        dampened: lambda w, b, g, r, m, d: (
+            w - r * (m * b + (1 - m) * (g + d * w)), m * b + (1 - m) * (g + d * w)
+        ),
+        rate_inside: lambda w, b, g, r, m, d: (
+            w - (m * b + r * (g + d * w)), m * b + r * (g + d * w)
+        ),
+        old_buffer: lambda w, b, g, r, m, d: (w - r * b, m * b + g + d * w),
+        nesterov: lambda w, b, g, r, m, d: (
+            w - r * (g + d * w + m * (m * b + g + d * w)), m * b + g + d * w
+        ),
+        decoupled: lambda w, b, g, r, m, d: (w - r * d * w - r * (m * b + g), m * b + g),
+        wrong_way: lambda w, b, g, r, m, d: (w - r * (m * b + g - d * w), m * b + g - d * w),
+        fp16_decay: lambda w, b, g, r, m, d: (
+            w - r * (m * b + g + d * t05_3_half(w)), m * b + g + d * t05_3_half(w)
+        ),
+        fp16_weight: lambda w, b, g, r, m, d: (
+            t05_3_half(w) - r * (m * b + g + d * t05_3_half(w)), m * b + g + d * t05_3_half(w)
+        ),
+    }  # fmt: skip
+
+    def t05_3_half(w):
+        """Round to FP16."""
+        return w.astype(np.float16).astype(float)
+
+    def t05_3_wrong(rule, start, gradients, lr, momentum, weight_decay):
+        """Return what a rule makes of the same steps."""
+        w, b = np.array(start), np.zeros(len(start))
+        for gradient in gradients:
+            w, b = rule(w, b, np.array(gradient), lr, momentum, weight_decay)
+        return [("float32", (array.astype(np.float32) + 0).tolist()) for array in (w, b)]
+
+    def t05_3_check(start, gradients, reason, hints, part, **options):
+        """Check the master and what `part` cuts out of the results."""
+        right = t05_3_oracle(start, gradients, **options)
+        master = np.array(right[0][1])
+        weight = ("float16", (master.astype(np.float16) + 0).tolist())
+        right = [weight, *right][1:] if part == "[1:]" else [weight, *right[:1]]
+        traps = {}
+        for hint in hints:
+            wrong = t05_3_wrong(t05_3_rules[hint], start, gradients, *options.values())
+            if part == "[:2]":
+                rounded = np.array(wrong[0][1]).astype(np.float16) + 0
+                wrong = [("float16", rounded.tolist()), wrong[0]]
+            if wrong != right and wrong not in traps.values():
+                traps[hint] = wrong
+        if part == "[:2]":
+            traps[not_rounded] = [right[1], right[1]]
+            traps[lost_master] = [weight, weight]
+        text = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        call = f"run_steps(master_step, {start!r}, {gradients!r}, {text}){part}"
+        check(call, right, reason, traps)
+
+    for steps, momentum in ((5, 0.0), (7, 0.0), (3, 0.5)):
+        # Every update is a quarter of an ulp or less: only a copy in FP32 remembers it.
+        start = (1 + t05_3_rng.integers(0, 512, 3) / 1024).tolist()
+        signs = t05_3_rng.choice((-1.0, 1.0), 3)
+        gradients = [(signs * 2.0**-12).tolist()] * steps
+        options = {"lr": 1.0, "momentum": momentum, "weight_decay": 0.0}
+        t05_3_check(start, gradients, copied, [fp16_weight], "[:2]", **options)
+    for _ in range(3):
+        start = (t05_3_rng.integers(-64, 64, 3) / 64).tolist()
+        gradients = [(t05_3_rng.integers(-4095, 4096, 3) / 4096).tolist() for _ in range(3)]
+        options = {"lr": float(t05_3_rng.choice((0.25, 0.125))), "momentum": 0.5}
+        hints = [dampened, rate_inside, old_buffer, nesterov]
+        t05_3_check(start, gradients, pushed, hints, "[1:]", weight_decay=0.0, **options)
+    for momentum in (0.5, 0.25):
+        start = (t05_3_rng.integers(2048, 4096, 3) / 2048 + 2.0**-12).tolist()
+        gradients = [(t05_3_rng.integers(-16, 16, 3) / 16).tolist() for _ in range(2)]
+        options = {"lr": 0.5, "momentum": momentum, "weight_decay": 0.125}
+        hints = [decoupled, wrong_way, fp16_decay, old_buffer]
+        t05_3_check(start, gradients, decayed, hints, "[1:]", **options)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## Two cures, four arms
+
+Now the experiment: scale 1 or $2^{12}$, with masters or without, three seeds each. Adam computes
+in FP32 in all of them; without masters the copy is set back to the FP16 weight after every step,
+so that it remembers nothing. What do you expect of each arm?
+"""
+
+# %% tags=["nbval-ignore-output"]
+no_copy = train(Arm("scale 1, no masters", 1, master=False))
+
+# %% tags=["nbval-ignore-output"]
+scaled_no_copy = train(Arm("scale 2^12, no masters", 2.0**12, master=False))
+
+# %% tags=["nbval-ignore-output"]
+scaled = train(Arm("scale 2^12, masters", 2.0**12))
+
+
+# %% tags=["nbval-ignore-output"]
+def smooth(runs, width=10):
+    """Return the losses of each run as means over `width` steps."""
+    return [
+        [sum(run.losses[max(0, k - width) : k]) / min(k, width) for k in range(1, 121)]
+        for run in runs
+    ]
+
+
+arms = {"scale 1, no masters": no_copy, "scale 1, masters": alone}
+arms |= {"scale 2^12, no masters": scaled_no_copy, "scale 2^12, masters": scaled}
+show(
+    loss_grid({name: smooth(runs) for name, runs in arms.items()}, smooth(in_fp32)),
+    alt="Four panels, three runs each. At scale 1 the loss stays at 2.3, with masters or without. "
+    "At scale 2^12 it falls as in FP32, with masters or without.",
+)
+
+# %% [markdown]
+r"""
+The rows decide, the columns do not: here the scale is what matters. Masters cannot bring back a
+gradient that is 0, and the first layer says why:
+"""
+
+# %% tags=["nbval-ignore-output"]
+for name, runs in {"FP32": in_fp32, **arms}.items():
+    first = [sum(step[0] for step in run.zeros) / len(run.zeros) for run in runs]
+    print(f"{name:24} zeros in the first layer's gradient:", *(f"{share:5.1%}" for share in first))
+
+# %% [markdown]
+r"""
+Are masters of no use, then? With a learning rate of 0.002 the updates are large against the
+weights. Let us go on from the networks that have learned, twice from the same weights: with
+masters and without, at a learning rate 400 times smaller, as at the end of a schedule.
+"""
+
+# %% tags=["nbval-ignore-output"]
+for seed, run in enumerate(scaled):
+    for master in (False, True):
+        more = run.fork(master).run(60, 5e-6, look=10)
+        kept = sum(more.unmoved) / len(more.unmoved)
+        gain = run.loss() - more.loss()
+        name = "masters" if master else "no masters"
+        print(f"seed {seed}, {name:10}  too small for FP16: {kept:.0%}  loss falls by {gain:.4f}")
+
+# %% [markdown]
+r"""
+More than nine of ten updates are too small to move their FP16 weight. Without a copy they are
+lost; with one they add up, and the loss falls several times as far. Each cure has its own sign, then:
+zeros in the gradients call for a scale, updates that move nothing call for masters.
+
+Try it: set `exponent` to another place on the plateau, or to 24, and run the cell.
+"""
+
+# %% tags=["nbval-ignore-output"]
+exponent = 14
+trial = HalfTraining(Arm("trial", 2.0**exponent), images, labels).run(60, 2e-3)
+print("loss at the start", round(trial.losses[0], 3), "after 60 steps", round(trial.loss(), 3))
+
+# %% [markdown]
+r"""
+### t05_4 · Why 1 + 2⁻¹² never trains
+
+A weight `w`, an FP16 number, gets the same `update` in every step, a float above or below 0. After
+how many steps does the FP16 weight differ from its start for the first time? Return two answers,
+`return without, with_master`:
+
+- without a copy, each step adds in FP16: the exact sum of weight and update is rounded, and the
+  result is the next weight; `inf` if the weight never changes;
+- with a master that starts at `w` and holds all sums exactly, the weight is the rounded master.
+
+`to16` rounds to FP16. Of two equally near numbers it takes the one with the even code
+(`02_rounding`). No sum overflows, and the second answer is at most 5,000.
+"""
+
+
+# %% task="t05_4" forbids=["ampcourse.amp", "torch"]
+def steps_to_move(w, update):
+    """Return the steps until the FP16 weight changes, without a master and with one."""
+    ### BEGIN SOLUTION
+    steps = 1
+    while to16(w + steps * update) == w:
+        steps += 1
+    return (1 if steps == 1 else inf), steps
+    ### END SOLUTION
+
+
+# %% check="t05_4" points=4
+with task("t05_4"):
+    summed = "the master adds up, and its weight changes once the sum is past half a gap"
+    forgotten = "without a copy every step is the first: it moves the weight, or none ever does"
+    tie = "on a tie the even code wins: from an even weight one step more is needed"
+    below = "downwards from a power of two the gap is half as wide"
+    near_zero = "at 0 and below 2^-14 the gap is 2^-24 wide"
+    adds_up = "without a copy nothing adds up: what an addition loses is gone"
+    tie_moves = "half a gap exactly does not move an even weight"
+    tie_stays = "half a gap exactly moves an odd weight: the tie leaves it"
+    whole = "half a gap is enough: the nearest number wins"
+    same_gap = "the 2048 rule is for updates upwards: below a power of two the gap is half as wide"
+    upward_only = "an update below 0 moves the weight too, downwards"
+    no_master = "that copy is in FP16 too: the master holds the sums exactly"
+    eps_only = "the gap beside w is not 2^-10 times w, and at 0 it is not 0"
+    pair = "[float(n) for n in steps_to_move({w!r}, {update!r})]"
+    call = pair.format(w=1.5, update=2.0**-12 + 2.0**-20)
+    traps = {adds_up: [2.0, 2.0], whole: [inf, 4.0], no_master: [inf, inf]}
+    check(call, [inf, 2.0], summed, traps)
+    call = "[[float(n) for n in steps_to_move(1.25, u)] for u in (0.001, -0.001, 0.0001)]"
+    traps = {
+        adds_up: [[1.0, 1.0], [1.0, 1.0], [5.0, 5.0]],
+        upward_only: [[1.0, 1.0], [inf, inf], [inf, 5.0]],
+        no_master: [[1.0, 1.0], [1.0, 1.0], [inf, inf]],
+    }
+    check(call, [[1.0, 1.0], [1.0, 1.0], [inf, 5.0]], forgotten, traps)
+    call = "[[float(n) for n in steps_to_move(w, 2.0**-12)] for w in (1.0, 1.75 + 2.0**-10)]"
+    traps = {
+        tie_moves: [[inf, 2.0], [inf, 2.0]],
+        tie_stays: [[inf, 3.0], [inf, 3.0]],
+        adds_up: [[3.0, 3.0], [2.0, 2.0]],
+        whole: [[inf, 4.0], [inf, 4.0]],
+    }
+    check(call, [[inf, 3.0], [inf, 2.0]], tie, traps)
+    call = "[[float(n) for n in steps_to_move(w, -(2.0**-13))] for w in (1.0, 1.5, -1.0)]"
+    traps = {
+        same_gap: [[inf, 5.0], [inf, 5.0], [inf, 5.0]],
+        tie_moves: [[inf, 2.0], [inf, 4.0], [inf, 4.0]],
+        adds_up: [[3.0, 3.0], [5.0, 5.0], [5.0, 5.0]],
+    }
+    check(call, [[inf, 3.0], [inf, 5.0], [inf, 5.0]], below, traps)
+    call = "[[float(n) for n in steps_to_move(w, 2.0**-26)] for w in (0.0, 2.0**-20)]"
+    traps = {tie_moves: [[inf, 2.0], [inf, 2.0]], eps_only: [[1.0, 1.0], [1.0, 1.0]]}
+    check(call, [[inf, 3.0], [inf, 3.0]], near_zero, traps)
+    ### BEGIN HIDDEN TESTS
+    import numpy as np
+
+    t05_4_rng = np.random.default_rng(504)
+
+    def t05_4_oracle(w, update):
+        """Let numpy round the whole row of sums; the first that differs counts."""
+        sums = (np.float64(w) + np.arange(1, 5001) * np.float64(update)).astype(np.float16)
+        steps = float(np.flatnonzero(sums != np.float16(w))[0] + 1)
+        return [1.0 if steps == 1 else inf, steps]
+
+    def t05_4_gap(w, update):
+        """Return the gap beside w on the side of the update."""
+        here = np.float16(w)
+        return abs(float(np.nextafter(here, np.float16(inf if update > 0 else -inf))) - float(here))
+
+    def t05_4_past(w, update, share, itself):
+        """Return the steps until the sum is past a share of the gap, or reaches it."""
+        ratio = share / abs(update)
+        steps = float(np.ceil(ratio) if itself else np.floor(ratio) + 1)
+        return [1.0 if steps == 1 else inf, steps]
+
+    def t05_4_check(cases, reason):
+        """Check several (w, update); each cause with its own formula."""
+        right = [t05_4_oracle(*case) for case in cases]
+        halves = [t05_4_gap(*case) / 2 for case in cases]
+        up = [t05_4_gap(abs(w), 1.0) / 2 for w, _ in cases]
+        row = list(zip(cases, halves, up, strict=True))
+        wrong = {
+            adds_up: [[n, n] for _, n in right],
+            no_master: [[first, first] for first, _ in right],
+            whole: [t05_4_past(*case, 2 * half, True) for case, half, _ in row],
+            tie_moves: [t05_4_past(*case, half, True) for case, half, _ in row],
+            tie_stays: [t05_4_past(*case, half, False) for case, half, _ in row],
+            same_gap: [t05_4_past(*case, half, False) for case, _, half in row],
+            upward_only: [
+                pair if case[1] > 0 else [inf, inf] for case, pair in zip(cases, right, strict=True)
+            ],
+        }
+        values = list(wrong.values())
+        traps = {
+            hint: value
+            for hint, value in wrong.items()
+            if value != right and values.count(value) == 1
+        }
+        call = f"[[float(n) for n in steps_to_move(w, u)] for w, u in {cases!r}]"
+        check(call, right, reason, traps)
+
+    def t05_4_weight(odd=0):
+        """Return a weight of FP16 that is no power of two, with an odd or even code."""
+        code = 2 * int(t05_4_rng.integers(1, 512)) + odd
+        return (1024 + code) / 1024 * 2.0 ** int(t05_4_rng.integers(-6, 5))
+
+    for sign in (1, -1):
+        ws = [sign * t05_4_weight() for _ in range(6)]
+        shares = t05_4_rng.uniform(0.02, 0.45, 6).tolist()
+        ups = [t05_4_gap(w, 1) * share for w, share in zip(ws, shares, strict=True)]
+        t05_4_check(list(zip(ws, ups, strict=True)), summed)
+        t05_4_check([(w, -up) for w, up in zip(ws, ups, strict=True)], summed)
+        ws = [t05_4_weight() for _ in range(6)]
+        shares = [0.7, -0.55, 0.3, -0.1, 1.7, -0.004]
+        cases = [(sign * w, t05_4_gap(w, 1) * s) for w, s in zip(ws, shares, strict=True)]
+        t05_4_check(cases, forgotten)
+        cases = [(t05_4_weight(odd), 0.0) for odd in (0, 1, 0, 1)]
+        parts = [4, 8, 32, 2]
+        cases = [
+            (w, sign * t05_4_gap(w, 1) / part) for (w, _), part in zip(cases, parts, strict=True)
+        ]
+        t05_4_check(cases, tie)
+        powers = [sign * 2.0 ** int(k) for k in t05_4_rng.integers(-12, 10, 4)]
+        cases = [(w, -w * 2.0**-14) for w in powers]
+        w = 1.75 * powers[0]
+        t05_4_check([*cases, (w, -w * 2.0**-14), (powers[1], powers[1] * 2.0**-14)], below)
+        t05_4_check([(w, -w * 0.0000917) for w in (w, *powers)], below)
+        small = [0.0, sign * 3 * 2.0**-24, 2.0**-14, -(2.0**-15), 2.0**-14]
+        updates = [sign * 2.0**-27, 2.0**-28, -(2.0**-27), 2.0**-29, 2.0**-27]
+        t05_4_check(list(zip(small, updates, strict=True)), near_zero)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## One more constant that vanishes
+
+Why does Adam compute in FP32 in every arm above? It divides by $\sqrt v + \varepsilon$, with
+$\varepsilon = 10^{-8}$ and $v$ made of squared gradients. On FP16 weights torch's Adam keeps all
+of it in FP16, where $10^{-8}$ is 0:
+"""
+
+# %%
+for gradient in (0.0, 1e-4):
+    half = torch.nn.Parameter(torch.ones(1, dtype=torch.float16))
+    half.grad = torch.full_like(half, gradient)
+    torch.optim.Adam([half], lr=1e-3).step()
+    print("gradient", gradient, "makes of a weight of 1.0:", half.item())
+
+# %% [markdown]
+r"""
+A gradient of 0, such as every switched-off ReLU gives, makes $0 / 0$. One of $10^{-4}$ has a
+square that $v$ cannot hold, and the weight is infinite. On an FP32 master neither happens.
+
+## What does the copy cost?
+
+Count the bytes that each parameter needs for as long as training runs:
+
+- the **weight** in the type of the model, and its master, if there is one;
+- its **gradient**, in the type of the weight that the backward pass computes it for; if gradients
+  are copied to FP32 for the optimizer and both are kept, that copy too;
+- the **states** of the optimizer, in the type of the weight that it updates: none for plain SGD,
+  one with momentum, two for Adam.
+
+Activations come on top; they depend on the batch, not on the parameters (`11_memory`).
+
+### t05_5 · Count the bytes
+
+`recipe` is one of
+
+- `"fp32"`: everything in FP32;
+- `"fp16"`: everything in FP16;
+- `"master"`: an FP16 model with FP32 masters, which read the FP16 gradients;
+- `"master_copied"`: the same, with an FP32 copy of the gradients kept beside them;
+- `"autocast"`: `torch.autocast` around the forward pass of an ordinary FP32 model. It converts
+  weights to 16 bits while an operation needs them and lets go of those conversions afterwards; they
+  are not counted.
+
+Return the bytes of `count` parameters with an optimizer of `states` states each, and how many times
+that is of the bytes of `"fp32"` with the same optimizer: `return total, ratio`.
+"""
+
+
+# %% task="t05_5" forbids=["ampcourse.amp", "torch"]
+def training_bytes(recipe, states, count):
+    """Return the bytes for `count` parameters, and their ratio to training in FP32."""
+    ### BEGIN SOLUTION
+    full = 4 + 4 + 4 * states
+    each = {
+        "fp32": full,
+        "fp16": 2 + 2 + 2 * states,
+        "master": 2 + 4 + 2 + 4 * states,
+        "master_copied": 2 + 4 + 2 + 4 + 4 * states,
+        "autocast": full,
+    }[recipe]
+    return each * count, each / full
+    ### END SOLUTION
+
+
+# %% check="t05_5" points=4
+with task("t05_5"):
+    plain_types = "one type for all: a weight, a gradient and each state"
+    with_copy = "with a master: FP16 weight and gradient, FP32 master and states"
+    both_grads = "with copied gradients: those in FP16 and those in FP32"
+    autocast = "autocast leaves parameters, gradients and states in FP32"
+    share = "the ratio is to FP32 with the same optimizer"
+    doubled = "the copy is of the weights alone: it does not double the rest"
+    no_gradient = "gradients take room as well"
+    gradient_32 = "the backward pass of an FP16 weight gives an FP16 gradient"
+    states_16 = "the optimizer updates the master, so its states are in FP32"
+    instead = "the FP16 weight is still there beside its master"
+    casts = "autocast does not make the parameters FP16: the FP32 model stays as it is"
+    halved = "autocast halves neither weights nor gradients: it converts what an operation needs"
+    kept_casts = "autocast's conversions are not kept, and are not counted here"
+    moved = "both are kept here: the FP16 gradient is not replaced"
+    inverse = "upside down: it is this recipe's bytes over those of FP32"
+    one_optimizer = "compared with another optimizer: the states count on both sides"
+    one_parameter = "that is for one parameter: there are `count`"
+    whole_number = "a ratio is a float, not cut to an integer"
+
+    def t05_5_call(recipe, count):
+        """Return the call for the bytes in FP32 and in a recipe, with no, one and two states."""
+        pair = f"r in ('fp32', {recipe!r}) for s in (0, 1, 2)"
+        return f"[float(training_bytes(r, s, {count})[0]) for {pair}]"
+
+    fp32 = [8.0, 12.0, 16.0]
+    traps = {
+        no_gradient: [4000.0, 8000.0, 12000.0, 2000.0, 4000.0, 6000.0],
+        one_parameter: [8.0, 12.0, 16.0, 4.0, 6.0, 8.0],
+    }
+    right = [8000.0, 12000.0, 16000.0, 4000.0, 6000.0, 8000.0]
+    check(t05_5_call("fp16", 1000), right, plain_types, traps)
+    traps = {
+        doubled: [*fp32, 16.0, 24.0, 32.0],
+        instead: [*fp32, 6.0, 10.0, 14.0],
+        gradient_32: [*fp32, 10.0, 14.0, 18.0],
+        states_16: [*fp32, 8.0, 10.0, 12.0],
+    }
+    check(t05_5_call("master", 1), [*fp32, *fp32], with_copy, traps)
+    traps = {moved: [*fp32, 10.0, 14.0, 18.0], states_16: [*fp32, 12.0, 14.0, 16.0]}
+    check(t05_5_call("master_copied", 1), [*fp32, 12.0, 16.0, 20.0], both_grads, traps)
+    traps = {
+        casts: [*fp32, 4.0, 6.0, 8.0],
+        halved: [*fp32, 4.0, 8.0, 12.0],
+        kept_casts: [*fp32, 10.0, 14.0, 18.0],
+    }
+    check(t05_5_call("autocast", 1), [*fp32, *fp32], autocast, traps)
+    call = "[float(training_bytes('master', s, 5)[1]) for s in (0, 1, 2)]"
+    call += " + [float(training_bytes('fp16', 2, 3)[1])]"
+    traps = {
+        doubled: [2.0, 2.0, 2.0, 0.5],
+        inverse: [1.0, 1.0, 1.0, 2.0],
+        one_optimizer: [0.5, 0.75, 1.0, 0.5],
+        whole_number: [1.0, 1.0, 1.0, 0.0],
+    }
+    check(call, [1.0, 1.0, 1.0, 0.5], share, traps)
+    ### BEGIN HIDDEN TESTS
+    from random import Random
+
+    import numpy as np
+
+    t05_5_random = Random(505)
+    t05_5_arrays = {  # what is there, as numpy types: weights and gradients, then each state
+        "fp32": (["f4", "f4"], "f4"),
+        "fp16": (["f2", "f2"], "f2"),
+        "master": (["f2", "f4", "f2"], "f4"),
+        "master_copied": (["f2", "f4", "f2", "f4"], "f4"),
+        "autocast": (["f4", "f4"], "f4"),
+    }
+
+    def t05_5_bytes(recipe, states, count):
+        """Let numpy say how large the arrays are."""
+        fixed, state = t05_5_arrays[recipe]
+        return float(sum(np.zeros(count, kind).nbytes for kind in fixed + [state] * states))
+
+    t05_5_changes = {  # recipe → cause → what is counted too much, per parameter and state
+        "fp16": {},
+        "master": {doubled: (8, 4), instead: (-2, 0), gradient_32: (2, 0), states_16: (0, -2)},
+        "master_copied": {moved: (-2, 0), states_16: (0, -2)},
+        "autocast": {casts: (-4, -2), kept_casts: (2, 0), halved: (-4, 0)},
+    }
+    t05_5_reasons = {
+        "fp16": plain_types,
+        "master": with_copy,
+        "master_copied": both_grads,
+        "autocast": autocast,
+    }
+    for recipe, reason in t05_5_reasons.items():
+        count = t05_5_random.randrange(1000, 9999)
+        for states in ((0, 1, 2), (3, 4)):
+            plain_fp32 = [t05_5_bytes("fp32", s, count) for s in states]
+            in_recipe = [t05_5_bytes(recipe, s, count) for s in states]
+            t05_5_traps = {
+                hint: plain_fp32
+                + [x + (m + k * s) * count for x, s in zip(in_recipe, states, strict=True)]
+                for hint, (m, k) in t05_5_changes[recipe].items()
+            }
+            both = plain_fp32 + in_recipe
+            t05_5_traps[one_parameter] = [x / count for x in both]
+            missing = [4 * count] * len(states) + [2 * count] * len(states)
+            if recipe == "fp16":
+                t05_5_traps[no_gradient] = [x - g for x, g in zip(both, missing, strict=True)]
+            pair = f"r in ('fp32', {recipe!r}) for s in {states}"
+            call = f"[float(training_bytes(r, s, {count})[0]) for {pair}]"
+            check(call, both, reason, t05_5_traps)
+        ratios = [t05_5_bytes(recipe, s, 8) / t05_5_bytes("fp32", s, 8) for s in (0, 1, 2, 3)]
+        adam = [t05_5_bytes(recipe, s, 8) / t05_5_bytes("fp32", 2, 8) for s in (0, 1, 2, 3)]
+        t05_5_traps = {
+            inverse: [1 / x for x in ratios],
+            one_optimizer: adam,
+            whole_number: [float(int(x)) for x in ratios],
+        }
+        t05_5_traps = {hint: wrong for hint, wrong in t05_5_traps.items() if wrong != ratios}
+        call = f"[float(training_bytes({recipe!r}, s, {count})[1]) for s in (0, 1, 2, 3)]"
+        check(call, ratios, share, t05_5_traps)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+With masters a parameter takes 16 bytes under Adam, as in FP32: what the 16-bit weight and gradient
+save, the copy costs. It doubles nothing. The gain in memory is in the activations.
+
+## Which cure for which sign?
+
+Loss scaling multiplies what the forward pass has computed already. It has nothing to say about a
+loss that is NaN. It is also for FP16 only: BF16 has the range of FP32, so gradients that FP16
+flushes are there in BF16. But BF16 has only 8 significant bits, and weights kept in it lose even
+more updates.
+
+### t05_6 · Choose the remedy
+
+A run is described by a record. `lost` is the share of updates that would not move a weight of the
+type `compute`, and `flushed` the share of gradients, not 0 in FP32, that would be 0 in **FP16**.
+`weights` is the type in which the optimizer keeps its weights: `"fp32"` with masters, and under
+autocast.
+
+Return the *first* of these that is true and does help, by the name in quotes:
+
+1. `"model"`: the trouble is in the network or the data; neither a scale nor a copy helps;
+2. `"lower"`: skip the step and lower the loss scale;
+3. `"raise"`: raise the loss scale, since more than 1 % of the gradients vanish in this run;
+4. `"masters"`: keep FP32 masters, since more than 10 % of the updates are lost in this run;
+5. `"none"`: leave it as it is.
+"""
+
+
+# %% tags=["setup"]
+class Run(NamedTuple):
+    compute: str  # the type of the forward and backward pass: "fp32", "fp16" or "bf16"
+    weights: str  # the type of the weights that the optimizer updates
+    loss_finite: bool  # neither the loss nor an activation is inf or NaN
+    gradients_finite: bool  # no gradient is inf or NaN
+    flushed: float
+    lost: float
+
+
+# %% task="t05_6" forbids=["ampcourse.amp", "torch"]
+def remedy(run):
+    """Return "model", "lower", "raise", "masters" or "none" for a run."""
+    ### BEGIN SOLUTION
+    if not run.loss_finite:
+        return "model"
+    if not run.gradients_finite:
+        return "lower" if run.compute == "fp16" else "model"
+    if run.compute == "fp16" and run.flushed > 0.01:
+        return "raise"
+    if run.weights != "fp32" and run.lost > 0.1:
+        return "masters"
+    return "none"
+    ### END SOLUTION
+
+
+# %% check="t05_6" points=4
+with task("t05_6"):
+    sign = "each sign has its own cure, and the first that applies counts"
+    by_scale = "a NaN loss is not cured by a scale, which only multiplies it"
+    for_bf16 = "BF16 needs no loss scale: it has the range of FP32"
+    undone_later = "FP32 masters undo no overflow: a gradient that is inf stays inf in FP32"
+    larger_steps = "the scale does not make updates larger: it is divided out before the step"
+    in_autocast = "under autocast, or with masters, the weights are FP32 and lose nothing"
+    bf16_is_safe = "BF16 has FP32's range but only 8 bits: its weights lose more updates"
+    wrong_order = "look at inf first, then at what vanishes, then at what is lost"
+    raised = "a scale that made gradients inf must be lowered, not raised"
+    call = """
+        cases = [
+            ("fp16", "fp32", True, True, 0.3, 0.0), ("fp16", "fp16", True, True, 0.0, 0.5),
+            ("fp16", "fp32", True, True, 0.0, 0.5), ("fp16", "fp32", True, False, 0.0, 0.0),
+            ("fp16", "fp16", False, False, 0.3, 0.5), ("bf16", "fp32", True, True, 0.3, 0.5),
+            ("bf16", "bf16", True, True, 0.3, 0.9), ("bf16", "fp32", True, False, 0.0, 0.0),
+            ("fp32", "fp32", True, True, 0.3, 0.0), ("fp16", "fp32", True, False, 0.3, 0.5),
+            ("fp16", "fp16", True, True, 0.3, 0.5), ("fp16", "fp16", True, True, 0.0, 0.05),
+        ]
+        return [remedy(Run(*case)) for case in cases]
+    """
+    right = ["raise", "masters", "none", "lower", "model", "none"]
+    right += ["masters", "model", "none", "lower", "raise", "none"]
+
+    def t05_6_but(answers, **changes):
+        """Return the answers with some replaced: n3="raise" for the fourth."""
+        return [changes.get(f"n{place}", answer) for place, answer in enumerate(answers)]
+
+    traps = {
+        by_scale: t05_6_but(right, n4="lower"),
+        by_scale + ", nor raised": t05_6_but(right, n4="raise"),
+        for_bf16: t05_6_but(right, n5="raise", n6="raise", n7="lower"),
+        for_bf16 + ", even where gradients are small": t05_6_but(right, n5="raise", n6="raise"),
+        for_bf16 + ", nor one to lower": t05_6_but(right, n7="lower"),
+        undone_later: t05_6_but(right, n3="masters", n7="masters", n9="masters"),
+        undone_later + " in FP16": t05_6_but(right, n3="masters", n9="masters"),
+        undone_later + ", so look on": t05_6_but(right, n3="none", n7="none", n9="raise"),
+        larger_steps: t05_6_but(right, n1="raise", n6="raise"),
+        larger_steps + ", in FP16": t05_6_but(right, n1="raise"),
+        in_autocast: t05_6_but(right, n2="masters", n5="masters"),
+        bf16_is_safe: t05_6_but(right, n6="none"),
+        wrong_order: t05_6_but(right, n9="raise"),
+        wrong_order + ", for both": t05_6_but(right, n10="masters"),
+        raised: t05_6_but(right, n3="raise", n9="raise"),
+    }
+    check(call, right, sign, traps)
+    ### BEGIN HIDDEN TESTS
+    from itertools import product
+    from random import Random
+
+    t05_6_random = Random(506)
+
+    def t05_6_rule(case, belief=""):
+        """Apply the rule, or the rule as one belief bends it."""
+        compute, weights, loss, gradients, flushed, lost = case
+        scalable = ("fp16", "bf16") if belief == for_bf16 else ("fp16",)
+        if not loss:
+            return "lower" if belief == by_scale else "model"
+        if belief == wrong_order and compute == "fp16" and flushed > 0.01:
+            return "raise"
+        if not gradients:
+            if belief == undone_later:
+                return "masters"
+            if compute not in scalable:
+                return "model"
+            return "raise" if belief == raised else "lower"
+        if compute in scalable and flushed > 0.01:
+            return "raise"
+        if belief == bf16_is_safe and compute == "bf16":
+            return "none"
+        if (weights != "fp32" or belief == in_autocast) and lost > 0.1:
+            return "raise" if belief == larger_steps else "masters"
+        return "none"
+
+    kinds = (("fp32", "fp32"), ("fp16", "fp16"), ("fp16", "fp32"), ("bf16", "bf16"))
+    kinds += (("bf16", "fp32"),)
+    t05_6_all = []
+    for kind, loss, gradients, many, gone in product(kinds, *[(True, False)] * 4):
+        if (kind[0] == "fp32" and gone) or (not loss and gradients):
+            continue
+        flushed = t05_6_random.uniform(0.02, 0.6) if many else t05_6_random.uniform(0, 0.009)
+        lost = t05_6_random.uniform(0.12, 0.9) if gone else t05_6_random.uniform(0, 0.09)
+        t05_6_all.append((*kind, loss, gradients, round(flushed, 4), round(lost, 3)))
+    t05_6_random.shuffle(t05_6_all)
+    right = [t05_6_rule(case) for case in t05_6_all]
+    beliefs = (by_scale, for_bf16, undone_later, larger_steps, in_autocast, bf16_is_safe)
+    beliefs += (wrong_order, raised)
+    traps = {belief: [t05_6_rule(case, belief) for case in t05_6_all] for belief in beliefs}
+    check(f"[remedy(Run(*case)) for case in {t05_6_all!r}]", right, sign, traps)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## What people get wrong
+
+First what came of your predictions:
+"""
+
+# %%
+print("2**12 makes updates larger how many times: you said", my_update, "- it is 1")
+print("1.0 + 2**-12 in FP16 moves after steps:    you said", my_steps, "- it is never")
+print("Adam, FP16 and FP32 copy, times FP32:      you said", my_memory, "- it is 1: 16 bytes each")
+print("cure for a NaN loss:                       you said", my_cure, "- it is neither")
+
+# %% [markdown]
+r"""
+- **"The scale changes the update."** It is divided out before the step. With Adam a forgotten
+  division hardly shows, since Adam divides by the size of the gradients itself; with SGD the
+  update is $S$ times too large (t05_2).
+- **"Multiply the gradients, it is the same."** Not after they have been rounded (t05_1).
+- **"Unscale in FP16, it is one division."** It takes the rescued gradients below $2^{-25}$ again
+  (t05_2).
+- **"Convert to FP32 before the update, then nothing overflows."** An FP16 inf is inf (t05_2).
+- **"A NaN loss wants another scale."** The scale comes after the loss (t05_6).
+- **"BF16 needs a scaler."** It has FP32's range. What it lacks is precision (t05_6).
+- **"Enough small updates get there in the end."** In FP16 each is lost alone (t05_4).
+- **"Momentum and decay belong to the model's weight."** Both are sums of small things, and
+  belong to the master (t05_3).
+- **"Autocast makes the parameters FP16."** They stay FP32; that is why autocast needs no masters
+  (t05_5).
+- **"The copy doubles the memory."** 16 bytes with Adam, as in FP32 (t05_5).
+
+## Say it aloud
+
+Multiplying the loss multiplies every gradient, so that they stay above what FP16 turns into zeros;
+dividing in FP32 before the step takes the factor out again. A copy of the weights in FP32 keeps
+updates that an FP16 weight is too coarse for. The scale saves gradients, the copy saves updates,
+and neither saves a forward pass that has gone wrong.
+
+## Where next
+
+A static scale has to be guessed, and the plateau moves. `06_grad_scaler` lets the scale find its
+place by itself; `07_autocast` keeps the weights in FP32 and makes the copy unnecessary.
+"""

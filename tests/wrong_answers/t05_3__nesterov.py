@@ -1,0 +1,6 @@
+# message: that is Nesterov's variant
+def master_step(master, buffer, gradient, lr, momentum, weight_decay):
+    gradient = gradient + np.float32(weight_decay) * master
+    buffer = np.float32(momentum) * buffer + gradient
+    master = master - np.float32(lr) * (gradient + np.float32(momentum) * buffer)
+    return master.astype(np.float16), master, buffer

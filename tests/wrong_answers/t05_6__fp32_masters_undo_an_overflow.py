@@ -1,0 +1,11 @@
+# message: FP32 masters undo no overflow
+def remedy(run):
+    if not run.loss_finite:
+        return "model"
+    if not run.gradients_finite:
+        return "masters"
+    if run.compute == "fp16" and run.flushed > 0.01:
+        return "raise"
+    if run.weights != "fp32" and run.lost > 0.1:
+        return "masters"
+    return "none"
