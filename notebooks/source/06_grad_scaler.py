@@ -59,11 +59,13 @@ def train_once():
 # %% tags=["nbval-ignore-output"]
 with warnings.catch_warnings(record=True) as heard:
     warnings.simplefilter("always")
+    held = []
     for _ in range(14):
         before, scale = net.weight.detach().clone(), scaler.get_scale()
         rate = optimizer.param_groups[0]["lr"]
         result = train_once()
-        moved = "moved" if (net.weight != before).any() else "as before"
+        held.append(bool((net.weight == before).all()))
+        moved = "as before" if held[-1] else "moved"
         print(f"scale {scale:10.0f}  weights {moved:9}  rate {rate:.5f}  step gave {result}")
 print(f"\nwarned: {str(heard[0].message)[:84]} …")
 
@@ -598,8 +600,9 @@ with task("t06_3"):
 r"""
 ## Several optimizers, one scale
 
-A GAN has two optimizers; people ask whether it needs two scalers, and where `update()` goes
-([neosr#31](https://github.com/neosr-project/neosr/issues/31)). One scaler serves them all:
+A GAN has two optimizers, and people argue whether it needs two scalers: one project split its
+scaler in two ([neosr#31](https://github.com/neosr-project/neosr/pull/31)) and joined them again
+two weeks later ([neosr#50](https://github.com/neosr-project/neosr/pull/50)). One serves all:
 
 - `scale(loss)` multiplies the loss;
 - `unscale_(optimizer)` unscales that optimizer's gradients and notes its found_inf. One calls it
@@ -656,6 +659,14 @@ provoke("two calls of update():", "step", "update", "update")
 
 # %% [markdown]
 r"""
+With the memory in mind:
+
+- In an accumulation, unscale once, after the last micro-step; all micro-steps share one scale.
+- Clip between `unscale_` and `step`, or the limit applies to scaled gradients.
+- Keep the weights FP32 and leave FP16 to autocast.
+- "No inf checks" means that there was nothing to check: the optimizer holds other parameters than
+  those that were trained, or `step` was left out.
+
 ### t06_4 · Scale, unscale, step, update
 
 Write the four methods. The attributes are those of `ScalerState`; keep `loss_scale` and `tracker`
@@ -731,7 +742,8 @@ with task("t06_4"):
     forgets = "after update() nothing is left of the inf before"
     gradients = "found_inf is about gradients: the loss itself is not looked at"
     twice = "unscale_ twice without an update() between is an error"
-    check("float(Scaler(8.0).scale(0.375))", 3.0, once)
+    product = "scale(loss) is the loss times the present scale"
+    check("float(Scaler(8.0).scale(0.375))", 3.0, product)
     divided = "the gradients were divided twice"
     never = "the gradients were not divided"
     scene = """
@@ -882,6 +894,7 @@ with task("t06_4"):
         check(call, right[part], reason)
 
     for seed in range(640, 643):
+        check(f"float(Scaler({seed}.0).scale({seed / 256}))", seed**2 / 256, product)
         t06_4_check(once, 1, seed, 20, 0.0, 0.5, (2.0**seed / 2.0**638, 2.0, 0.5, 7))
         t06_4_check(own, 1, seed, 40, 0.3, 0.0, (1024.0, 2.0, 0.5, 3))
         t06_4_check(shared, 0, seed, 300, 0.05, 0.5, (1000.0, 1.9, 0.6, 9))
@@ -901,10 +914,12 @@ with task("t06_4"):
 r"""
 ## What a checkpoint must hold
 
-People resume a training, and the loss jumps
-([transformers#11663](https://github.com/huggingface/transformers/issues/11663): the scaler's
-state was not saved). Suppose a training has settled at 1024, and gradients overflow above that. A
-resumed run with a fresh scaler starts from 65536, and throws away the first steps:
+Somebody resumed a training, and gradients overflowed that had not in the first run: the first run
+had scaled by 256 at that step, the resumed one began with 65536 again, the scheduler fell out of
+step, and the learning rates no longer agreed
+([transformers#34053](https://github.com/huggingface/transformers/issues/34053)). Suppose a
+training has settled at 1024, and gradients overflow above that. It is resumed with a tracker of
+1500, and goes on for 2000 steps:
 """
 
 
@@ -1067,9 +1082,9 @@ scale tells: `update()` makes it smaller after a skipped step, and never after a
 may also grow, after a step that was taken.)
 
 **A NaN that no scale can cure.** If the loss itself is NaN, every gradient is NaN at any scale.
-The scaler knows nothing of that and halves, step by step, with no word. In
-[apex#318](https://github.com/NVIDIA/apex/issues/318) somebody found a scale of 1e-206. Float32
-gets to the bottom sooner:
+The scaler knows nothing of that and halves, step by step, and nothing stops it. In
+[apex#318](https://github.com/NVIDIA/apex/issues/318) the log of one training goes down to scales
+below 1e-297. Float32 gets to the bottom sooner:
 """
 
 # %%
@@ -1084,16 +1099,20 @@ r"""
 Twenty halvings take a factor of a million off. What still overflows then was not the scale's
 fault: look for the first inf or NaN of the *forward* pass.
 
-**BF16 needs no scaler.** It has FP32's range, and nothing is lost below that a scale could bring
-back. At least one course scales BF16 all the same; a reader who asked why got no answer in the
-copy we have ([happy-llm#162](https://github.com/datawhalechina/happy-llm/issues/162)). What
-happens to a gradient of $2^{-30}$, just stored:
+**BF16 needs no scaler.** It has FP32's range, so there is nothing that a scale could rescue. One
+course scaled BF16 all the same; a reader took the scaler out, and the training failed
+([happy-llm#162](https://github.com/datawhalechina/happy-llm/issues/162)). A proof that BF16 needs
+it? No: the script called `autocast()` without a type, and on CUDA that is FP16
+([happy-llm#215](https://github.com/datawhalechina/happy-llm/pull/215)). The "BF16" run had been
+FP16 all along. What a gradient of $2^{-30}$ becomes in either type, and what CUDA's autocast takes
+by default:
 """
 
-# %%
+# %% tags=["nbval-ignore-output"]
 tiny = torch.tensor(2.0**-30)
 for kind in (torch.float16, torch.bfloat16):
     print(kind, tiny.to(kind).item())
+print("default on CUDA:", torch.get_autocast_dtype("cuda"))
 
 # %% [markdown]
 r"""
@@ -1300,11 +1319,11 @@ r"""
 First your predictions:
 """
 
-# %%
-print(f"skipped steps at the start: you said {my_skips}; count the rows that end as before")
+# %% tags=["nbval-ignore-output"]
+print(f"steps that moved nothing:   you said {my_skips}; {sum(held)} of {len(held)}")
 print(f"inf loss, finite gradients: you said {my_loss}; the step is taken (False)")
 print(f"NaN loss at every step:     you said {my_nan}; 0.0, after 166 steps")
-print(f"in the checkpoint:          you said {my_resume}; the tracker, both factors, the interval")
+print(f"in the checkpoint, beside:  you said {my_resume}; tracker, factors, interval")
 
 # %% [markdown]
 r"""
