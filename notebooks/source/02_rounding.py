@@ -231,8 +231,8 @@ r"""
 ## The 2048 rule, and what it leaves out
 
 A well-known rule of thumb: an FP16 update is lost once the weight is 2048 times as large. The
-paper it comes from says that from this ratio on it *can* be lost (Micikevicius et al., section
-3.1); the "can" is often dropped. Let us see how large the lost updates really are, in both
+paper *Mixed Precision Training* says that from this ratio on it *can* be lost (Micikevicius et al.,
+section 3.1); the "can" is often dropped. Let us see how large the lost updates really are, in both
 directions. (For the weights here the limits themselves are lost too, because the tie goes to the
 even code.)
 """
@@ -983,11 +983,11 @@ print(last)
 
 # %% [markdown]
 r"""
-With nearest, the sum is first a little ahead, then a little behind: by 0.002 at 0.0625. From there
-each 0.0001 arrives as 0.00012, rounded up to two gaps of 0.00006 and, from 0.125 on, to one of
-0.00012; soon the sum is ahead for good. At 0.25 the gap doubles again, half of it is 0.00012, and
-every further term is lost. The term is not too small for FP16; the sum has become too large for
-the term.
+With nearest, the sum at first stays close to the exact one: at 0.0625 it is 0.002 behind. From
+there each 0.0001 arrives as 0.00012, rounded up to two gaps of 0.00006 and, from 0.125 on, to one
+of 0.00012; soon the sum is ahead. At 0.25 the gap doubles again, half of it is 0.00012, and every
+further term is lost. The term is not too small for FP16; the sum has become too large for the
+term.
 
 ## Rounding by chance
 
