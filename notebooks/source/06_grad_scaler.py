@@ -59,13 +59,13 @@ def train_once():
 # %% tags=["nbval-ignore-output"]
 with warnings.catch_warnings(record=True) as heard:
     warnings.simplefilter("always")
-    held = []
+    stood = []
     for _ in range(14):
         before, scale = net.weight.detach().clone(), scaler.get_scale()
         rate = optimizer.param_groups[0]["lr"]
         result = train_once()
-        held.append(bool((net.weight == before).all()))
-        moved = "as before" if held[-1] else "moved"
+        stood.append(bool((net.weight == before).all()))
+        moved = "as before" if stood[-1] else "moved"
         print(f"scale {scale:10.0f}  weights {moved:9}  rate {rate:.5f}  step gave {result}")
 print(f"\nwarned: {str(heard[0].message)[:84]} …")
 
@@ -665,7 +665,7 @@ With the memory in mind:
 - Clip between `unscale_` and `step`, or the limit applies to scaled gradients.
 - Keep the weights FP32 and leave FP16 to autocast.
 - "No inf checks" means that there was nothing to check: the optimizer holds other parameters than
-  those that were trained, or `step` was left out.
+  those that were trained, or `update` came without a `step` before it.
 
 ### t06_4 · Scale, unscale, step, update
 
@@ -1127,7 +1127,7 @@ scaler has PyTorch's methods: `scale`, `step`, `update`, `get_scale`.
 that after each step. It returns
 
 - `"no scaler needed"` for `"float32"` and `"bfloat16"`, whatever the scales;
-- `"NaN"` for `"float16"` if each of the last 20 steps was skipped, or more;
+- `"NaN"` for `"float16"` if there were at least 20 steps and each of the last 20 was skipped;
 - `"fine"` for any other training in `"float16"`.
 
 `rehearse(train, scales, skips)` plays your `train` with a scaler that follows a script; `skips`
@@ -1320,7 +1320,7 @@ First your predictions:
 """
 
 # %% tags=["nbval-ignore-output"]
-print(f"steps that moved nothing:   you said {my_skips}; {sum(held)} of {len(held)}")
+print(f"steps that moved nothing:   you said {my_skips}; {sum(stood)} of {len(stood)}")
 print(f"inf loss, finite gradients: you said {my_loss}; the step is taken (False)")
 print(f"NaN loss at every step:     you said {my_nan}; 0.0, after 166 steps")
 print(f"in the checkpoint, beside:  you said {my_resume}; tracker, factors, interval")
