@@ -88,8 +88,13 @@ def ridge(gpu: str | Gpu, fmt: str) -> float:
 def gemm_intensity(m: int, n: int, k: int, input_bytes: int = 2, output_bytes: int = 4) -> float:
     """Return the operations per byte of D = A B, A (m, k) and B (k, n), if each is moved once.
 
+    Sizes are those of one number: A and B in FP16 and D in FP32, unless told otherwise. C is not
+    read. For squares of size n this is n/4, and n/3 where D is FP16, too.
+
     >>> gemm_intensity(4096, 4096, 4096), gemm_intensity(4096, 1, 4096) < 1
     (1024.0, True)
+    >>> gemm_intensity(4096, 4096, 4096, output_bytes=2) == 4096 / 3
+    True
     """
     moved = (m * k + k * n) * input_bytes + m * n * output_bytes
     return 2 * m * n * k / moved

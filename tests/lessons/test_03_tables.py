@@ -4,9 +4,10 @@ import ast
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from ampcourse.tensor_core import CONFIGURATIONS, configuration
+from ampcourse.tensor_core import CONFIGURATIONS, block_terms, configuration, gemm, mma
 from ampcourse.tensor_core.configurations import GPU_NAMES
 from ampcourse.tensor_core.throughput import GPUS
 
@@ -79,6 +80,40 @@ def test_the_model_has_as_many_gpus_as_the_lesson_counts() -> None:
     assert words[recorded] == len({rule.gpu for rule in CONFIGURATIONS if rule.recorded})
 
 
+def test_as_many_outputs_agree_as_the_lesson_says() -> None:
+    told, without_c = prose(r"agrees with (\d+),000 outputs .* (\d+),000 of FP8 if their C is")
+    recorded = [rule.evidence for rule in CONFIGURATIONS if rule.recorded]  # 1,000 rows each
+    assert int(without_c) == sum("read with C = 0" in text for text in recorded)
+    assert int(told) == len(recorded) - int(without_c)
+
+
+def test_fp8_of_mma_sync_on_an_h100_is_recorded_with_fp16_output_only() -> None:
+    prose(r"`mma\.sync` with FP8 was recorded with FP16 output; for FP32 output the model infers")
+    assert configuration("H100", "e4m3", "fp16", "mma.sync").evidence == "recorded rows"
+    evidence = configuration("H100", "e4m3", "fp32", "mma.sync").evidence
+    assert evidence == "inferred from H100's rows with fp16 output and B200's with fp32 output"
+
+
+def test_zeros_exponent_is_below_every_fp16_product_and_counts_in_tf32() -> None:
+    prose(r"with FP32 output it lies below that of any FP16 product")
+    rules = [rule for rule in CONFIGURATIONS if rule.output_format == "fp32"]
+    assert max(rule.zero_exponent for rule in rules) < -14 - 14
+    told = -int(prose(r"below zero's exponent, −(\d+) on an A100")[0])
+    assert told == configuration("A100", "tf32").zero_exponent
+    a, b = [2.0**-70, 2.0**-80], [2.0**-70 * (1 + 2.0**-9), -(2.0**-80)]  # 2^-140 … − 2^-160
+    block = block_terms(a, b, 0.0, gpu="A100", input_format="tf32")
+    without_zeros = 2.0**-140  # cut at 2^-164, no term loses a bit, and then the output does
+    assert (block.emax, block.result) == (told, 2.0**-140 + 2.0**-149)
+    assert block.result != without_zeros
+
+
+def test_the_nan_of_mma_has_the_code_that_the_lesson_says() -> None:
+    (code,) = prose(r"NaN that `mma` returns has the code (0x\w+)")
+    for gpu in GPU_NAMES:
+        d = mma(np.array([np.nan]), np.ones(1), np.float32(0), gpu=gpu)
+        assert d.view(np.uint32) == int(code, 16)
+
+
 def test_every_fp32_sum_is_cut_as_in_step_five() -> None:
     rules = [rule for rule in CONFIGURATIONS if rule.output_format == "fp32"]
     assert {rule.output_rounding for rule in rules} == {"toward_zero"}
@@ -96,6 +131,19 @@ def test_fp8_on_hopper_has_the_bits_that_the_lesson_says() -> None:
     rule = configuration("H100", "e4m3", "fp32", "wgmma")
     assert (int(bits), int(output)) == (rule.fraction_bits, rule.output_fraction_bits)
     assert configuration("H100", "e4m3", "fp32", "mma.sync").emulated
+
+
+def test_mixed_signs_have_smaller_errors_that_are_larger_relative_to_the_sum() -> None:
+    prose(r"With mixed signs absolute errors are smaller, but .* far larger relative error")
+    rng = np.random.default_rng(5)
+    errors, relative = [], []
+    for raw in (rng.uniform(0, 1, (2, 32, 4096)), rng.normal(size=(2, 32, 4096))):
+        A, B = raw[0].astype(np.float16).astype(float), raw[1].T.astype(np.float16).astype(float)
+        off = abs(gemm(A, B, gpu="H100") - A @ B)
+        errors.append(off.mean())
+        relative.append((off / abs(A @ B)).max())
+    assert errors[1] < errors[0] / 10
+    assert relative[1] > 10 * relative[0]
 
 
 def test_three_sheets_were_found() -> None:

@@ -1,5 +1,7 @@
 # message: the leading one comes on top
 def to_tf32(x, rounded=False):
+    if not math.isfinite(x):
+        return x
     code = struct.unpack(">I", struct.pack(">f", x))[0]
     if rounded:
         code = (code + 0x1000) & 0xFFFFE000
