@@ -148,6 +148,9 @@ def test_damage_counts_zeros_and_what_is_not_finite(
     images, labels = data[0][:64], data[1][:64]
     exact, lost = gradient_damage(net, images, labels, 1.0)
     assert lost == 0
+    for p in net.parameters():
+        p.grad = torch.ones_like(p)  # left behind by somebody else
+    assert gradient_damage(net, images, labels, 1.0) == (exact, lost)
     half = net.half()
     damage = [gradient_damage(half, images.half(), labels, 2.0**k) for k in (0, 12, 24)]
     assert damage[0][0] > 0.8 > damage[1][0] > exact - 0.01
