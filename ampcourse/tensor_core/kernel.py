@@ -25,6 +25,8 @@ _NO_EXPONENT = -8192
 _FRACTION_BITS = 52
 _EXPONENT_FIELD = 0x7FF << _FRACTION_BITS
 _BIAS = 1023
+#: The same two of FP32.
+_FRACTION_BITS32, _BIAS32 = 23, 127
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class Sums:
         self._scale = np.empty(shape)
         self._scale_bits = self._scale.view(np.int64)
         self._scale32 = np.empty(shape, np.float32)
+        self._scale32_bits = self._scale32.view(np.int32)
         self._term32 = np.empty(shape, np.float32)
         self._whole = np.empty(shape, np.int32)
         self._whole_sum = np.empty(shape, np.int32)
@@ -101,7 +104,7 @@ class Sums:
         self.values *= self._scale
         np.trunc(self.values, out=self.values)
         if a.values.dtype == b.values.dtype == np.float32:
-            self._add_narrow_products(a, b)
+            self._add_narrow_products(a, b, rule)
         else:
             self._add_products(a, b)
         np.subtract(2 * _BIAS << _FRACTION_BITS, self._scale_bits, out=self._scale_bits)
@@ -118,18 +121,23 @@ class Sums:
             np.trunc(self._term, out=self._term)
             self.values += self._term
 
-    def _add_narrow_products(self, a: Side, b: Side) -> None:
+    def _add_narrow_products(self, a: Side, b: Side, rule: Configuration) -> None:
         """Do the same in half the memory, for finite operands with exponents of 5 bits."""
-        # No product is below 2^-48 but zero, so a larger scale would serve none.
-        np.copyto(self._scale32, self._scale, casting="unsafe")
-        np.minimum(self._scale32, 2.0**100, out=self._scale32)
+        # The scale again as FP32: no product is below 2^-48 but zero, so that more than 2^100
+        # would serve none; beside a C of infinity or NaN, products do not matter.
+        np.subtract(rule.fraction_bits + _BIAS32, self._emax, out=self._exponent)
+        np.minimum(self._exponent, 100 + _BIAS32, out=self._exponent)
+        np.maximum(self._exponent, 0, out=self._exponent)
+        np.copyto(self._scale32_bits, self._exponent)
+        np.left_shift(self._scale32_bits, _FRACTION_BITS32, out=self._scale32_bits)
         for start in range(0, len(a.values), 16):
-            self._whole_sum[...] = 0
-            for x, y in zip(
-                a.values[start : start + 16], b.values[start : start + 16], strict=True
-            ):
+            part = slice(start, start + 16)
+            for k, (x, y) in enumerate(zip(a.values[part], b.values[part], strict=True)):
                 np.multiply(x, y, out=self._term32)
                 self._term32 *= self._scale32
+                if k == 0:
+                    np.copyto(self._whole_sum, self._term32, casting="unsafe")
+                    continue
                 np.copyto(self._whole, self._term32, casting="unsafe")
                 self._whole_sum += self._whole
             self.values += self._whole_sum
