@@ -142,8 +142,8 @@ def _spread(values: torch.Tensor, most: int | None, step: int) -> torch.Tensor:
 
     A run is what memory delivers at once; single elements would cost as much each. The
     distance has no common divisor with the number of elements, hence none with any side of
-    the tensor, so that no channel and no column is passed over in every step. A copy, since the tensor may
-    be changed in place before it is counted.
+    the tensor, so that no channel and no column is passed over in every step. A copy, since
+    the tensor may be changed in place before it is counted.
     """
     if most is None or len(values) <= most:
         return values.clone()
