@@ -1,4 +1,4 @@
-"""Interactive views of floating-point formats for the lessons.
+"""Interactive views for the lessons: formats, updates, gradients, Tensor Cores, loss scales.
 
 Importing this package loads no widget library; the functions do, when they are called.
 """

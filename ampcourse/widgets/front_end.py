@@ -1,4 +1,4 @@
-"""What both widgets share: their files, and a plain-text picture beside the live view."""
+"""What all widgets share: their files, and a plain-text picture beside the live view."""
 
 from __future__ import annotations
 
