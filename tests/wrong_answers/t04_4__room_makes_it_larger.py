@@ -1,0 +1,4 @@
+# message: the scale must be smaller, not larger
+def best_scale(step, fmt, free):
+    together = np.concatenate([np.abs(layer) for layer in step.gradients])
+    return 2.0 ** (doublings_left(together, fmt) + free)
