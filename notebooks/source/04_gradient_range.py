@@ -715,17 +715,18 @@ with task("t04_4"):
 # %% [markdown]
 r"""
 The loss itself says little about its gradients: it is computed in FP32, and a large one can have
-small gradients. Divide by a larger batch, for one, and the mean loss stays while the gradients of
-the single images shrink:
+small gradients. Here 64 images, and copies of them, make larger and larger batches. The mean loss
+stays what it is, and each gradient is divided by the larger batch:
 """
 
 # %% tags=["nbval-ignore-output"]
-logits = cnn(images[:512]).detach().requires_grad_()
-for batch in (8, 64, 512):
-    loss = cross_entropy(logits[:batch], labels[:batch])
-    (gradient,) = torch.autograd.grad(loss, logits)
-    lost = gradient[:batch].abs().le(2**-25).float().mean()
-    print(f"batch {batch:3}: loss {loss:.2f}, at most 2^-25: {lost:.1%}")
+logits = cnn(images[:64]).detach()
+for copies in (1, 8, 64):
+    batch = logits.repeat(copies, 1).requires_grad_()
+    loss = cross_entropy(batch, labels[:64].repeat(copies))
+    (gradient,) = torch.autograd.grad(loss, batch)
+    lost = gradient.abs().le(2**-25).float().mean()
+    print(f"batch {len(batch):4}: loss {loss:.3f}, gradients at most 2^-25: {lost:.1%}")
 
 # %% [markdown]
 r"""
