@@ -1,0 +1,4 @@
+# message: subnormal numbers are no zeros
+def flushed_share(values, fmt, scale):
+    magnitudes = np.abs(values) * scale
+    return np.mean((magnitudes != 0) & (magnitudes < 2.0**fmt.emin))

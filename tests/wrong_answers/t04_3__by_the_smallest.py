@@ -1,0 +1,10 @@
+# message: the smallest value is the last to overflow
+def doublings_left(values, fmt):
+    limit = fmt.largest + 2.0 ** (-fmt.emin - fmt.significand_bits)
+    largest = np.min(np.abs(values[values != 0]))
+    k = 0
+    while largest * 2.0**k >= limit:
+        k -= 1
+    while largest * 2.0 ** (k + 1) < limit:
+        k += 1
+    return k

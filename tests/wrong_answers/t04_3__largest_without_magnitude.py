@@ -1,0 +1,12 @@
+# message: a large negative gradient overflows to -inf
+def doublings_left(values, fmt):
+    limit = fmt.largest + 2.0 ** (-fmt.emin - fmt.significand_bits)
+    largest = np.max(values)
+    if largest <= 0:
+        return 0
+    k = 0
+    while largest * 2.0**k >= limit:
+        k -= 1
+    while largest * 2.0 ** (k + 1) < limit:
+        k += 1
+    return k

@@ -1,0 +1,8 @@
+# message: it can be negative
+def doublings_left(values, fmt):
+    limit = fmt.largest + 2.0 ** (-fmt.emin - fmt.significand_bits)
+    largest = np.max(np.abs(values))
+    k = 0
+    while largest * 2.0 ** (k + 1) < limit:
+        k += 1
+    return k

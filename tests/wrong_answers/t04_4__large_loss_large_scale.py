@@ -1,0 +1,13 @@
+# message: a large loss needs no large scale
+def doublings_left(values, fmt):
+    limit = fmt.largest + 2.0 ** (-fmt.emin - fmt.significand_bits)
+    k = -900
+    while np.max(np.abs(values)) * 2.0 ** (k + 1) < limit:
+        k += 1
+    return k
+
+
+def best_scale(step, fmt, free):
+    exponent = math.frexp(step.loss)[1] - 1
+    together = np.concatenate(step.gradients)
+    return 2.0 ** (doublings_left(together, fmt) + exponent - free)

@@ -1,0 +1,11 @@
+# message: that is the scale of one layer
+def doublings_left(values, fmt):
+    limit = fmt.largest + 2.0 ** (-fmt.emin - fmt.significand_bits)
+    k = -900
+    while np.max(np.abs(values)) * 2.0 ** (k + 1) < limit:
+        k += 1
+    return k
+
+
+def best_scale(step, fmt, free):
+    return 2.0 ** (doublings_left(step.gradients[-1], fmt) - free)

@@ -1,0 +1,11 @@
+# message: it is not the scaled loss that must fit
+def doublings_left(values, fmt):
+    limit = fmt.largest + 2.0 ** (-fmt.emin - fmt.significand_bits)
+    k = -900
+    while np.max(np.abs(values)) * 2.0 ** (k + 1) < limit:
+        k += 1
+    return k
+
+
+def best_scale(step, fmt, free):
+    return 2.0 ** (doublings_left(np.array([step.loss]), fmt) - free)

@@ -1,0 +1,5 @@
+# message: just above 2^-25 the scaled number rounds up
+def sort_zeros(half, single, scale):
+    lost, true = (half == 0) & (single != 0), (half == 0) & (single == 0)
+    scaled = np.abs(single) * scale >= 2.0**-24
+    return int(true.sum()), int(lost.sum()), int((lost & (scaled != 0)).sum())
