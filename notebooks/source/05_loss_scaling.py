@@ -8,8 +8,8 @@ one division later it learns as in FP32. With a small learning rate it all but s
 this time the cure is another: a copy of the weights.
 
 Here you build both cures. You need `01_floating_point` and `02_rounding`, and PyTorch only for
-reading. There are six tasks; plan about 45 minutes. Everything is trained live on the CPU; with
-fewer than two free cores a training cell may take ten seconds.
+reading. There are six tasks; plan about an hour. Everything is trained live on the CPU; with fewer
+than two free cores a training cell may take ten seconds.
 
 ## Predict first
 
@@ -86,9 +86,9 @@ show(
 # %% [markdown]
 r"""
 In FP32 the zeros are true ones: units that ReLU had switched off. In FP16 the first layers have
-nothing else. On its way back each layer made the gradient a little smaller, and at half of
-$2^{-24}$, the smallest number of FP16, what is left becomes 0. The layers next to the images do
-not learn, so the others get nothing to work with.
+nothing else. On its way back each layer made the gradient a little smaller. The smallest number of
+FP16 is $2^{-24}$, and what is down to half of that, $2^{-25}$, becomes 0. The layers next to the
+images do not learn, so the others get nothing to work with.
 
 ## The chain rule carries the factor
 
@@ -769,7 +769,7 @@ for seed, run in enumerate(scaled):
 # %% [markdown]
 r"""
 More than nine of ten updates are too small to move their FP16 weight. Without a copy they are
-lost; with one they add up, and the loss falls several times as far. So each cure has its own
+lost; with one they add up, and the loss falls about ten times as far. So each cure has its own
 sign: zeros in the gradients call for a scale, updates that move nothing call for masters.
 
 Now try a scale of your own. In the figure of the cliffs $2^{18}$ was on the plateau:
@@ -785,7 +785,7 @@ print("first NaN at step", gone[0] if gone else None, "  loss at the end", round
 r"""
 When the network begins to learn, its gradients grow, and the plateau of its start is no longer
 theirs. A static scale is followed by a step whatever comes, and one inf soon makes every weight
-NaN. Lower `exponent` and run the cell again: which is the largest that survives?
+NaN. Lower `exponent` and run the cell again, until the run survives: here $2^{16}$ did.
 
 ### t05_4 · Why 1 + 2⁻¹² never trains
 
@@ -796,6 +796,7 @@ how many steps does the FP16 weight differ from its start for the first time? Re
 - without a copy, each step adds in FP16: the exact sum of weight and update is rounded, and the
   result is the next weight; `inf` if the weight never changes;
 - with a master that starts at `w` and holds all sums exactly, the weight is the rounded master.
+  The sums asked for here are exact in float64; FP32 would round some of them.
 
 `to16` rounds to FP16. Of two equally near numbers it takes the one with the even code
 (`02_rounding`). No sum overflows, and the second answer is at most 5,000.
@@ -820,6 +821,9 @@ with task("t05_4"):
     tie = "on a tie the even code wins: from an even weight one step more is needed"
     below = "downwards from a power of two the gap is half as wide"
     near_zero = "at 0 and below 2^-14 the gap is 2^-24 wide"
+    exact = "this master holds every sum exactly, with more digits than FP32 has"
+    once = "only the sum is rounded: the update keeps all its digits until it is added"
+    patient = "the second answer can be in the thousands: the sum goes on until the weight moves"
     adds_up = "without a copy nothing adds up: what an addition loses is gone"
     tie_moves = "half a gap exactly does not move an even weight"
     tie_stays = "half a gap exactly moves an odd weight: the tie leaves it"
@@ -828,6 +832,10 @@ with task("t05_4"):
     upward_only = "an update below 0 moves the weight too, downwards"
     no_master = "that copy is in FP16 too: the master holds the sums exactly"
     eps_only = "the gap beside w is not 2^-10 times w, and at 0 it is not 0"
+    in_fp32 = "a master in FP32 rounds these sums: add them in float64, or as fractions"
+    rounded_update = "the update was rounded to FP16 before it was added"
+    rounded_twice = "both arms rounded the update to FP16: only their sums are to be rounded"
+    cut_short = "the count stopped too early: up to 5,000 steps are possible"
     pair = "[float(n) for n in steps_to_move({w!r}, {update!r})]"
     call = pair.format(w=1.5, update=2.0**-12 + 2.0**-20)
     traps = {adds_up: [2.0, 2.0], whole: [inf, 4.0], no_master: [inf, inf]}
@@ -857,16 +865,59 @@ with task("t05_4"):
     call = "[[float(n) for n in steps_to_move(w, 2.0**-26)] for w in (0.0, 2.0**-20)]"
     traps = {tie_moves: [[inf, 2.0], [inf, 2.0]], eps_only: [[1.0, 1.0], [1.0, 1.0]]}
     check(call, [[inf, 3.0], [inf, 3.0]], near_zero, traps)
+    call = pair.format(w=1792.0, update=2.0**-6 + 2.0**-16)
+    traps = {adds_up: [32.0, 32.0], whole: [inf, 64.0], no_master: [inf, inf], in_fp32: [inf, 33.0]}
+    check(call, [inf, 32.0], exact, traps)
+    call = """
+        cases = (1.0, 2.0**-11 + 2.0**-24), (1.0 + 2.0**-10, 2.0**-11 - 2.0**-24)
+        return [[float(n) for n in steps_to_move(*case)] for case in cases]
+    """
+    traps = {
+        rounded_update: [[inf, 1.0], [1.0, 2.0]],
+        rounded_twice: [[inf, 2.0], [1.0, 1.0]],
+        whole: [[inf, 2.0], [inf, 3.0]],
+        no_master: [[1.0, 1.0], [inf, inf]],
+        adds_up: [[1.0, 1.0], [2.0, 2.0]],
+    }
+    check(call, [[1.0, 1.0], [inf, 2.0]], once, traps)
+    call = "[[float(n) for n in steps_to_move(w, 2.0**-22)] for w in (2.0**-9, 1.5)]"
+    traps = {
+        cut_short: [[inf, 5.0], [inf, inf]],
+        no_master: [[inf, inf], [inf, inf]],
+        adds_up: [[5.0, 5.0], [2049.0, 2049.0]],
+        whole: [[inf, 8.0], [inf, 4096.0]],
+    }
+    check(call, [[inf, 5.0], [inf, 2049.0]], patient, traps)
     ### BEGIN HIDDEN TESTS
+    from fractions import Fraction
+
     import numpy as np
 
     t05_4_rng = np.random.default_rng(504)
 
     def t05_4_oracle(w, update):
-        """Let numpy round the whole row of sums; the first that differs counts."""
-        sums = (np.float64(w) + np.arange(1, 5001) * np.float64(update)).astype(np.float16)
-        steps = float(np.flatnonzero(sums != np.float16(w))[0] + 1)
-        return [1.0 if steps == 1 else inf, steps]
+        """Add as fractions and let numpy round the sums; the first that differs counts."""
+        steps, total = 0, Fraction(w)
+        while np.float16(float(total)) == np.float16(w):
+            steps, total = steps + 1, total + Fraction(update)
+            if Fraction(float(total)) != total or steps > 5000:
+                raise AssertionError("choose an update whose sums float64 holds, and few of them")
+        return [1.0 if steps == 1 else inf, float(steps)]
+
+    def t05_4_in_fp32(w, update):
+        """Return the steps of a master that is rounded to FP32 after each of them."""
+        steps, master = 0, np.float32(w)
+        while np.float16(master) == np.float16(w) and steps <= 5000:
+            steps, master = steps + 1, np.float32(float(master) + update)
+        return [t05_4_oracle(w, update)[0], float(steps)]
+
+    def t05_4_halved(w, update, both):
+        """Return the steps when the update, in one arm or both, is rounded to FP16 first."""
+        half = float(np.float16(update))
+        first = 1.0 if np.float16(w + half) != np.float16(w) else inf
+        if both and not half:
+            return [first, inf]
+        return [first, t05_4_oracle(w, half if both else update)[1]]
 
     def t05_4_gap(w, update):
         """Return the gap beside w on the side of the update."""
@@ -892,9 +943,14 @@ with task("t05_4"):
             tie_moves: [t05_4_past(*case, half, True) for case, half, _ in row],
             tie_stays: [t05_4_past(*case, half, False) for case, half, _ in row],
             same_gap: [t05_4_past(*case, half, False) for case, _, half in row],
+            eps_only: [t05_4_past(*case, abs(case[0]) * 2.0**-11, False) for case in cases],
             upward_only: [
                 pair if case[1] > 0 else [inf, inf] for case, pair in zip(cases, right, strict=True)
             ],
+            in_fp32: [t05_4_in_fp32(*case) for case in cases],
+            rounded_update: [t05_4_halved(*case, False) for case in cases],
+            rounded_twice: [t05_4_halved(*case, True) for case in cases],
+            cut_short: [[first, n if n <= 1000 else inf] for first, n in right],
         }
         values = list(wrong.values())
         traps = {
@@ -912,12 +968,13 @@ with task("t05_4"):
 
     for sign in (1, -1):
         ws = [sign * t05_4_weight() for _ in range(6)]
-        shares = t05_4_rng.uniform(0.02, 0.45, 6).tolist()
+        # Shares with few bits, so that ties are ties in float64 and as fractions alike.
+        shares = ((t05_4_rng.integers(3, 57, 6) * 2 + 1) / 256).tolist()
         ups = [t05_4_gap(w, 1) * share for w, share in zip(ws, shares, strict=True)]
         t05_4_check(list(zip(ws, ups, strict=True)), summed)
         t05_4_check([(w, -up) for w, up in zip(ws, ups, strict=True)], summed)
         ws = [t05_4_weight() for _ in range(6)]
-        shares = [0.7, -0.55, 0.3, -0.1, 1.7, -0.004]
+        shares = [0.75, -0.5625, 0.3125, -0.109375, 1.75, -3 / 512]
         cases = [(sign * w, t05_4_gap(w, 1) * s) for w, s in zip(ws, shares, strict=True)]
         t05_4_check(cases, forgotten)
         cases = [(t05_4_weight(odd), 0.0) for odd in (0, 1, 0, 1)]
@@ -930,10 +987,25 @@ with task("t05_4"):
         cases = [(w, -w * 2.0**-14) for w in powers]
         w = 1.75 * powers[0]
         t05_4_check([*cases, (w, -w * 2.0**-14), (powers[1], powers[1] * 2.0**-14)], below)
-        t05_4_check([(w, -w * 0.0000917) for w in (w, *powers)], below)
+        t05_4_check([(w, -w * 3 * 2.0**-15) for w in (w, *powers)], below)
         small = [0.0, sign * 3 * 2.0**-24, 2.0**-14, -(2.0**-15), 2.0**-14]
         updates = [sign * 2.0**-27, 2.0**-28, -(2.0**-27), 2.0**-29, 2.0**-27]
         t05_4_check(list(zip(small, updates, strict=True)), near_zero)
+        for up in (1, -1):
+            # Just past a tie by less than FP32 can hold, for two, four and eight steps.
+            ws = [sign * t05_4_weight() for _ in range(3)]
+            gaps = [up * t05_4_gap(w, 1) for w in ws]
+            row = list(zip(ws, gaps, (4, 8, 16), strict=True))
+            t05_4_check([(w, gap / part + gap * 2.0**-17) for w, gap, part in row], exact)
+            # An update beside half a gap, too close for its own FP16 neighbour: it moves an even
+            # weight if larger, and leaves an odd one if smaller.
+            pairs = [(sign * t05_4_weight(odd), 1 - 2 * odd) for odd in (0, 1, 0)]
+            halves = [(w, up * t05_4_gap(w, 1) / 2, more) for w, more in pairs]
+            t05_4_check([(w, half * (1 + more * 2.0**-13)) for w, half, more in halves], once)
+            ws = [sign * t05_4_weight(odd) for odd in (0, 1, 0, 1)]
+            parts = (2.0**-3, 2.0**-12, 3 * 2.0**-13, 2.0**-13)
+            row = list(zip(ws, parts, strict=True))
+            t05_4_check([(w, up * t05_4_gap(w, 1) * part) for w, part in row], patient)
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1129,15 +1201,19 @@ save, the copy costs. It doubles nothing. The gain in memory is in the activatio
 
 Loss scaling multiplies what the forward pass has computed already. It has nothing to say about a
 loss that is NaN. It is also for FP16 only: BF16 has the range of FP32, so gradients that FP16
-flushes are there in BF16, and one that is infinite in BF16 is no matter of scale. But BF16 has
-only 8 significant bits, and weights kept in it lose even more updates.
+flushes are there in both. A gradient that is infinite in BF16 or FP32 went beyond $10^{38}$ without
+any scale to blame: the trouble is in the network. But BF16 has only 8 significant bits, and weights
+kept in it lose even more updates.
 
 ### t05_6 · Choose the remedy
 
-A run is described by a record. `lost` is the share of updates that would not move a weight of the
-type `compute`, and `flushed` the share of gradients, not 0 in FP32, that would be 0 in **FP16**.
-`weights` is the type in which the optimizer keeps its weights: `"fp32"` with masters, and under
-autocast.
+A run is described by a record, the next cell. It trains in the type `compute`, and its optimizer
+keeps the weights in the type `weights`: `"fp32"` with masters, and under autocast. Two shares were
+measured beside the run:
+
+- `flushed`: of the gradients that are not 0 in FP32, how many would be 0 in **FP16**;
+- `lost`: of the updates, how many would be too small for a weight, were it kept in the type
+  `compute`.
 
 Return the *first* of these that is true and does help, by the name in quotes:
 
@@ -1177,53 +1253,72 @@ def remedy(run):
 
 # %% check="t05_6" points=4
 with task("t05_6"):
-    sign = "each sign has its own cure, and the first that applies counts"
+    no_loss = "a loss or activation that is inf or NaN: the network or the data, before all else"
+    inf_in_fp16 = "inf in an FP16 gradient: skip the step and lower the scale"
+    inf_elsewhere = "inf in a BF16 or FP32 gradient: no scale to lower, look at the network"
+    vanishing = "gradients that FP16 flushes matter to a run in FP16, and to no other"
+    losing = "updates are lost where the optimizer's own weights have 16 bits"
+    more_than = "more than 1 % of the gradients, 0.01, or more than 10 % of the updates, 0.1"
+    first = "of several signs the first in the list counts"
     by_scale = "a NaN loss is not cured by a scale, which only multiplies it"
     for_bf16 = "BF16 needs no loss scale: it has the range of FP32"
+    for_fp32 = "an FP32 run has no loss scale: neither inf nor `flushed` asks for another"
     undone_later = "FP32 masters undo no overflow: a gradient that is inf stays inf in FP32"
     larger_steps = "the scale does not make updates larger: it is divided out before the step"
     in_autocast = "under autocast, or with masters, the weights are FP32 and lose nothing"
     bf16_is_safe = "BF16 has FP32's range but only 8 bits: its weights lose more updates"
     wrong_order = "look at inf first, then at what vanishes, then at what is lost"
+    copy_first = "what vanishes comes before what is lost: a master keeps no gradient that is 0"
     raised = "a scale that made gradients inf must be lowered, not raised"
-    call = """
-        cases = [
-            ("fp16", "fp32", True, True, 0.3, 0.0), ("fp16", "fp16", True, True, 0.0, 0.5),
-            ("fp16", "fp32", True, True, 0.0, 0.5), ("fp16", "fp32", True, False, 0.0, 0.0),
-            ("fp16", "fp16", False, False, 0.3, 0.5), ("bf16", "fp32", True, True, 0.3, 0.5),
-            ("bf16", "bf16", True, True, 0.3, 0.9), ("bf16", "fp32", True, False, 0.0, 0.0),
-            ("fp32", "fp32", True, True, 0.3, 0.0), ("fp16", "fp32", True, False, 0.3, 0.5),
-            ("fp16", "fp16", True, True, 0.3, 0.5), ("fp16", "fp16", True, True, 0.0, 0.05),
-        ]
-        return [remedy(Run(*case)) for case in cases]
-    """
-    right = ["raise", "masters", "none", "lower", "model", "none"]
-    right += ["masters", "model", "none", "lower", "raise", "none"]
+    at_limit = "exactly 1 % or 10 % is not more than that"
 
-    def t05_6_but(answers, **changes):
-        """Return the answers with some replaced: n3="raise" for the fourth."""
-        return [changes.get(f"n{place}", answer) for place, answer in enumerate(answers)]
+    def t05_6_call(*cases):
+        """Return the call for one run, or for several in a list."""
+        names = ("compute", "weights", "loss_finite", "gradients_finite", "flushed", "lost")
+        rows = [zip(names, case, strict=True) for case in cases]
+        fields = [", ".join(f"{name}={value!r}" for name, value in row) for row in rows]
+        calls = [f"remedy(Run({text}))" for text in fields]
+        return calls[0] if len(cases) == 1 else f"[{', '.join(calls)}]"
 
+    both = (True, True)
+    half, mixed, brain, full = ("fp16",) * 2, ("fp16", "fp32"), ("bf16",) * 2, ("fp32",) * 2
+    call = t05_6_call((*half, False, False, 0.3, 0.5))
+    traps = {by_scale: "lower", by_scale + ", nor by a larger one": "raise"}
+    check(call, "model", no_loss, traps)
+    check(t05_6_call((*half, *both, 0.0, 0.0)), "none", no_loss)
+    call = t05_6_call((*mixed, True, False, 0.0, 0.0))
+    traps = {raised: "raise", undone_later: "masters", undone_later + ", so act": "none"}
+    check(call, "lower", inf_in_fp16, traps)
+    check(t05_6_call((*mixed, *both, 0.0, 0.0)), "none", inf_in_fp16)
+    for kind, hint in ((("bf16", "fp32"), for_bf16), (full, for_fp32)):
+        traps = {hint: "lower", undone_later: "masters", undone_later + ", so act": "none"}
+        check(t05_6_call((*kind, True, False, 0.0, 0.0)), "model", inf_elsewhere, traps)
+    check(t05_6_call((*full, *both, 0.0, 0.0)), "none", inf_elsewhere)
+    check(t05_6_call((*mixed, *both, 0.3, 0.0)), "raise", vanishing)
+    for kind, hint in ((("bf16", "fp32"), for_bf16), (full, for_fp32)):
+        check(t05_6_call((*kind, *both, 0.3, 0.0)), "none", vanishing, {hint: "raise"})
+    check(t05_6_call((*half, *both, 0.0, 0.5)), "masters", losing, {larger_steps: "raise"})
+    traps = {larger_steps: "raise", bf16_is_safe: "none"}
+    check(t05_6_call((*brain, *both, 0.0, 0.9)), "masters", losing, traps)
+    for kind in (mixed, ("bf16", "fp32")):
+        check(t05_6_call((*kind, *both, 0.0, 0.5)), "none", losing, {in_autocast: "masters"})
+    check(t05_6_call((*mixed, *both, 0.01, 0.0)), "none", more_than, {at_limit: "raise"})
+    check(t05_6_call((*mixed, *both, 0.011, 0.0)), "raise", more_than)
+    check(t05_6_call((*half, *both, 0.0, 0.1)), "none", more_than, {at_limit: "masters"})
+    traps = {larger_steps: "raise"}
+    check(t05_6_call((*half, *both, 0.0, 0.101)), "masters", more_than, traps)
+    call = t05_6_call((*mixed, True, False, 0.3, 0.5), (*mixed, True, False, 0.0, 0.0))
     traps = {
-        by_scale: t05_6_but(right, n4="lower"),
-        by_scale + ", nor raised": t05_6_but(right, n4="raise"),
-        for_bf16: t05_6_but(right, n5="raise", n6="raise", n7="lower"),
-        for_bf16 + ", even where gradients are small": t05_6_but(right, n5="raise", n6="raise"),
-        for_bf16 + ", nor one to lower": t05_6_but(right, n7="lower"),
-        undone_later: t05_6_but(right, n3="masters", n7="masters", n9="masters"),
-        undone_later + " in FP16": t05_6_but(right, n3="masters", n9="masters"),
-        undone_later + ", so look on": t05_6_but(right, n3="none", n7="none", n9="raise"),
-        larger_steps: t05_6_but(right, n1="raise", n6="raise"),
-        larger_steps + ", in FP16": t05_6_but(right, n1="raise"),
-        in_autocast: t05_6_but(right, n2="masters", n5="masters"),
-        bf16_is_safe: t05_6_but(right, n6="none"),
-        wrong_order: t05_6_but(right, n9="raise"),
-        wrong_order + ", for both": t05_6_but(right, n10="masters"),
-        raised: t05_6_but(right, n3="raise", n9="raise"),
+        wrong_order: ["raise", "lower"],
+        raised: ["raise", "raise"],
+        undone_later: ["masters", "masters"],
+        undone_later + ", so act": ["raise", "none"],
     }
-    check(call, right, sign, traps)
+    check(call, ["lower", "lower"], first, traps)
+    call = t05_6_call((*half, *both, 0.3, 0.5), (*half, *both, 0.0, 0.5))
+    traps = {copy_first: ["masters", "masters"], larger_steps: ["raise", "raise"]}
+    check(call, ["raise", "masters"], first, traps)
     ### BEGIN HIDDEN TESTS
-    from itertools import product
     from random import Random
 
     t05_6_random = Random(506)
@@ -1231,10 +1326,12 @@ with task("t05_6"):
     def t05_6_rule(case, belief=""):
         """Apply the rule, or the rule as one belief bends it."""
         compute, weights, loss, gradients, flushed, lost = case
-        scalable = ("fp16", "bf16") if belief == for_bf16 else ("fp16",)
+        scalable = {for_bf16: ("fp16", "bf16"), for_fp32: ("fp16", "fp32")}.get(belief, ("fp16",))
+        vanish = flushed > 0.01 or (belief == at_limit and flushed == 0.01)
+        small = lost > 0.1 or (belief == at_limit and lost == 0.1)
         if not loss:
             return "lower" if belief == by_scale else "model"
-        if belief == wrong_order and compute == "fp16" and flushed > 0.01:
+        if belief == wrong_order and compute == "fp16" and vanish:
             return "raise"
         if not gradients:
             if belief == undone_later:
@@ -1242,29 +1339,59 @@ with task("t05_6"):
             if compute not in scalable:
                 return "model"
             return "raise" if belief == raised else "lower"
-        if compute in scalable and flushed > 0.01:
+        if belief == copy_first and weights != "fp32" and small:
+            return "masters"
+        if compute in scalable and vanish:
             return "raise"
         if belief == bf16_is_safe and compute == "bf16":
             return "none"
-        if (weights != "fp32" or belief == in_autocast) and lost > 0.1:
+        if (weights != "fp32" or belief == in_autocast) and small:
             return "raise" if belief == larger_steps else "masters"
         return "none"
 
-    kinds = (("fp32", "fp32"), ("fp16", "fp16"), ("fp16", "fp32"), ("bf16", "bf16"))
-    kinds += (("bf16", "fp32"),)
-    t05_6_all = []
-    for kind, loss, gradients, many, gone in product(kinds, *[(True, False)] * 4):
-        if (kind[0] == "fp32" and gone) or (not loss and gradients):
-            continue
+    t05_6_beliefs = (by_scale, for_bf16, for_fp32, undone_later, larger_steps, in_autocast)
+    t05_6_beliefs += (bf16_is_safe, wrong_order, copy_first, raised, at_limit)
+
+    def t05_6_check(reason, *cases):
+        """Check one run or more; a belief that answers as another does names nothing."""
+        right, *wrong = [
+            [t05_6_rule(case, belief) for case in cases] for belief in ("", *t05_6_beliefs)
+        ]
+        traps = {
+            belief: answers[0] if len(cases) == 1 else answers
+            for belief, answers in zip(t05_6_beliefs, wrong, strict=True)
+            if answers != right and wrong.count(answers) == 1
+        }
+        check(t05_6_call(*cases), right[0] if len(cases) == 1 else right, reason, traps)
+
+    def t05_6_shares(many=False, gone=False):
+        """Draw the shares of flushed gradients and lost updates, on either side of the limits."""
         flushed = t05_6_random.uniform(0.02, 0.6) if many else t05_6_random.uniform(0, 0.009)
         lost = t05_6_random.uniform(0.12, 0.9) if gone else t05_6_random.uniform(0, 0.09)
-        t05_6_all.append((*kind, loss, gradients, round(flushed, 4), round(lost, 3)))
-    t05_6_random.shuffle(t05_6_all)
-    right = [t05_6_rule(case) for case in t05_6_all]
-    beliefs = (by_scale, for_bf16, undone_later, larger_steps, in_autocast, bf16_is_safe)
-    beliefs += (wrong_order, raised)
-    traps = {belief: [t05_6_rule(case, belief) for case in t05_6_all] for belief in beliefs}
-    check(f"[remedy(Run(*case)) for case in {t05_6_all!r}]", right, sign, traps)
+        return round(flushed, 4), round(lost, 3)
+
+    t05_6_brains = (brain, ("bf16", "fp32"))
+    for kind in (half, mixed, full, *t05_6_brains):
+        few = t05_6_shares()
+        t05_6_check(no_loss, (*kind, False, False, *few))
+        t05_6_check(no_loss, (*kind, *both, *few))
+        reason = inf_in_fp16 if kind in (half, mixed) else inf_elsewhere
+        t05_6_check(reason, (*kind, True, False, *few))
+        t05_6_check(reason, (*kind, *both, *t05_6_shares()))
+        t05_6_check(vanishing, (*kind, *both, *t05_6_shares(many=True)))
+        if kind != full:  # an FP32 update that FP32 weights lose is none of ours
+            t05_6_check(losing, (*kind, *both, *t05_6_shares(gone=True)))
+    for kind in (half, mixed):
+        for flushed in (0.01, 0.0101, 0.0099, 0.05, 0.09):
+            t05_6_check(more_than, (*kind, *both, flushed, 0.0))
+    for kind in (half, brain):
+        for lost in (0.1, 0.1001, 0.0999, 0.05, 0.02):
+            t05_6_check(more_than, (*kind, *both, 0.0, lost))
+    for kind in (half, mixed, full, *t05_6_brains):
+        few, many = t05_6_shares(), t05_6_shares(True, kind != full)
+        t05_6_check(first, (*kind, True, False, *many), (*kind, True, False, *few))
+        t05_6_check(first, (*kind, *both, *many), (*kind, *both, 0.0, many[1]))
+        t05_6_check(first, (*kind, False, False, *many), (*kind, *both, *many))
     ### END HIDDEN TESTS
 
 # %% [markdown]
