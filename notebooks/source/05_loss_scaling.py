@@ -115,7 +115,7 @@ r"""
 A network of two layers for one sample, in numpy, with $r(z) = \max(z, 0)$:
 $$z = W_1 x, \quad a = r(z), \quad y = W_2 a, \quad L = \tfrac12 \textstyle\sum_i (y_i - t_i)^2.$$
 Return the gradients of $W_1$ and $W_2$, `return grad1, grad2`, **still scaled**: what `.grad` holds
-after `(scale * loss).backward()` in FP16. The forward pass, the loss and the scale stay in float64, the
+after `(scale * loss).backward()` in FP16. Forward pass, loss and scale stay in float64, the
 type of all inputs. But each gradient of the backward pass, that of $y$, $a$, $z$, $W_2$ and
 $W_1$, is stored in FP16: pass it through `to16` once, when it has been computed, and go on with
 the result. The first that is stored is that of $y$. Where $z$ is 0 or less, ReLU passes 0, whatever
