@@ -8,8 +8,8 @@ one division later it learns as in FP32. With a small learning rate it all but s
 this time the cure is another: a copy of the weights.
 
 Here you build both cures. You need `01_floating_point` and `02_rounding`, and PyTorch only for
-reading. There are six tasks; plan about 45 minutes. Everything is trained live on the CPU; with
-fewer than two free cores a training cell may take ten seconds.
+reading. There are six tasks; plan about an hour. Everything is trained live on the CPU; with fewer
+than two free cores a training cell may take ten seconds.
 
 ## Predict first
 
@@ -86,9 +86,9 @@ show(
 # %% [markdown]
 r"""
 In FP32 the zeros are true ones: units that ReLU had switched off. In FP16 the first layers have
-nothing else. On its way back each layer made the gradient a little smaller, and at half of
-$2^{-24}$, the smallest number of FP16, what is left becomes 0. The layers next to the images do
-not learn, so the others get nothing to work with.
+nothing else. On its way back each layer made the gradient a little smaller. The smallest number of
+FP16 is $2^{-24}$, and what is down to half of that, $2^{-25}$, becomes 0. The layers next to the
+images do not learn, so the others get nothing to work with.
 
 ## The chain rule carries the factor
 
@@ -115,11 +115,11 @@ r"""
 A network of two layers for one sample, in numpy, with $r(z) = \max(z, 0)$:
 $$z = W_1 x, \quad a = r(z), \quad y = W_2 a, \quad L = \tfrac12 \textstyle\sum_i (y_i - t_i)^2.$$
 Return the gradients of $W_1$ and $W_2$, `return grad1, grad2`, **still scaled**: what `.grad` holds
-after `(scale * loss).backward()` in FP16. The forward pass and the loss are exact in float64, the
+after `(scale * loss).backward()` in FP16. Forward pass, loss and scale stay in float64, the
 type of all inputs. But each gradient of the backward pass, that of $y$, $a$, $z$, $W_2$ and
 $W_1$, is stored in FP16: pass it through `to16` once, when it has been computed, and go on with
-the result. The first that is stored is that of $y$. Where $z$ is 0 or less, ReLU passes no
-gradient.
+the result. The first that is stored is that of $y$. Where $z$ is 0 or less, ReLU passes 0, whatever
+arrives.
 
 `np.outer(u, v)` has the elements $u_i v_j$. In this lesson solutions use numpy and `math`; `torch`
 and the course's `ampcourse.amp` are for looking only: the grader refuses a solution that imports
@@ -158,6 +158,7 @@ with task("t05_1"):
     carried = "the factor goes in at the loss, and the chain rule carries it to both weights"
     stored = "each gradient on the way is stored in FP16, that of a as well"
     relu = "no gradient passes where z is 0 or less"
+    exact = "the forward pass and the scale are not rounded: only gradients are stored in FP16"
     top = "what is too large for FP16 becomes inf, and stays inf on the way back"
     late = "the gradient was 0 before the scale met it: multiply before the first to16"
     twice = "the scale came in twice: once at the loss is enough, the chain rule does the rest"
@@ -165,7 +166,17 @@ with task("t05_1"):
     one_layer = "only one of the two has the factor: W1 gets it through the gradient of a"
     transposed = "the way back goes through the transpose: element j of W2.T @ g sums over i"
     turned = "grad1 comes first and has the shape of W1"
+    wrong_sign = "the gradient of y is y - t, not t - y"
+    doubled = "twice too large: the 1/2 in L cancels the 2 of the square"
+    averaged = "L is a sum over i, not a mean"
+    turned_outer = "np.outer(u, v) has u down the rows: the gradient comes first"
     wide = "a gradient on the way kept more digits and range than FP16 has"
+    kept_y = "the gradient of y was not stored in FP16 before it was used"
+    kept_a = "the gradient of a was not stored in FP16 before it was used"
+    kept_end = "what is returned is stored in FP16, too"
+    forward16 = "the forward pass was rounded to FP16: here it is exact"
+    scale16 = "the scale was rounded to FP16, where 2^17 is inf: round only its product"
+    times_mask = "inf times 0 is NaN: choose 0 with np.where instead of multiplying by a mask"
     open_gate = "the gradient of a unit that ReLU switched off came through"
     at_zero = "at z = 0 torch's ReLU passes 0: the condition is z > 0"
     clipped = "FP16 does not stop at its largest number: from 65520 on it is inf"
@@ -189,15 +200,44 @@ with task("t05_1"):
         one_layer: t05_1_times(right, 0.0, unit),
         transposed: t05_1_times([[[5.0, 10.0], [2.0, 4.0]], right[1]], unit, unit),
         turned: t05_1_times(right[::-1], unit, unit),
+        wrong_sign: t05_1_times(right, -unit, -unit),
+        doubled: t05_1_times(right, 2 * unit, 2 * unit),
+        averaged: t05_1_times(right, unit / 2, unit / 2),
+        turned_outer: t05_1_times([[[1.0, 4.0], [2.0, 8.0]], [[1.0, 2.0], [2.5, 5.0]]], unit, unit),
+        turned_outer + ", in W1": t05_1_times([[[1.0, 4.0], [2.0, 8.0]], right[1]], unit, unit),
+        turned_outer + ", in W2": t05_1_times([right[0], [[1.0, 2.0], [2.5, 5.0]]], unit, unit),
     }
     check(call, t05_1_times(right, unit, unit), carried, traps)
     call = """
-        x, W1, W2 = np.array([2.0**14]), np.array([[2.0**-14]]), np.array([[2.0**-14]])
-        t = np.array([2.0**-14 - 2.0**-12])
-        return [plain(scaled_backward(x, t, W1, W2, scale)) for scale in (1.0, 16.0)]
+        nets = [
+            (2.0, 64 - 2.0**-26, 4.0, 8.0), (2.0**14, 2.0**-14 - 2.0**-12, 2.0**-14, 2.0**-14),
+            (1 + 2.0**-12, 2.0**-12, 1.0, 1.0),
+        ]
+        shaped = [([x], [t], [[W1]], [[W2]]) for x, t, W1, W2 in nets]
+        grads = [scaled_backward(*map(np.array, net), 1.0) for net in shaped]
+        return [[float(g[0][0]) for g in pair] for pair in grads]
     """
-    kept = [[[2.0**-12]], [[2.0**-12]]], [[[2.0**-8]], [[2.0**-8]]]
-    check(call, [[[[0.0]], kept[0][1]], kept[1]], stored, {wide: list(kept)})
+    fine = [0.0, 0.0], [0.0, 2.0**-12], [1.0, 1.0]
+    longer, lost_y, lost_a = 1 + 2.0**-12, [2.0**-22, 2.0**-23], [2.0**-12] * 2
+    traps = {
+        kept_y: [lost_y, *fine[1:]],
+        kept_a: [fine[0], lost_a, fine[2]],
+        wide: [lost_y, lost_a, fine[2]],
+        wide + ", or at its end": [lost_y, lost_a, [longer, longer]],
+        kept_end: [*fine[:2], [longer, longer]],
+        kept_end + ": that of W1": [*fine[:2], [longer, 1.0]],
+        kept_end + ": that of W2": [*fine[:2], [1.0, longer]],
+    }
+    check(call, list(fine), stored, traps)
+    call = """
+        one = np.array([[1.0]])
+        runs = (1 + 2.0**-12, 1.0, 2.0**12), (1.0, 1 - 2.0**-20, 2.0**17)
+        grads = [scaled_backward(one[0], np.array([t]), w * one, one, s) for w, t, s in runs]
+        return [[float(g[0][0]) for g in pair] for pair in grads]
+    """
+    held = [1.0, 1.0], [0.125, 0.125]
+    traps = {forward16: [[0.0, 0.0], held[1]], scale16: [held[0], [inf, inf]]}
+    check(call, list(held), exact, traps)
     call = """
         W1, W2 = np.array([[1.0], [-1.0], [0.0]]), np.array([[1.0, 1.0, 1.0]])
         return plain(scaled_backward(np.array([1.0]), np.array([0.5]), W1, W2, 2.0))
@@ -205,13 +245,23 @@ with task("t05_1"):
     traps = {
         open_gate: [[[1.0], [1.0], [1.0]], [[1.0, 0.0, 0.0]]],
         at_zero: [[[1.0], [0.0], [1.0]], [[1.0, 0.0, 0.0]]],
+        wrong_sign: [[[-1.0], [0.0], [0.0]], [[-1.0, 0.0, 0.0]]],
+        doubled: [[[2.0], [0.0], [0.0]], [[2.0, 0.0, 0.0]]],
     }
     check(call, [[[1.0], [0.0], [0.0]], [[1.0, 0.0, 0.0]]], relu, traps)
     call = """
         one = np.array([[0.5]])
         return plain(scaled_backward(np.array([2.0]), np.array([-7.5]), one, one, 2.0**14))
     """
-    check(call, [[[inf]], [[inf]]], top, {clipped: [[[65504.0]], [[65504.0]]]})
+    traps = {clipped: [[[65504.0]], [[65504.0]]], wrong_sign: [[[-inf]], [[-inf]]]}
+    check(call, [[[inf]], [[inf]]], top, traps)
+    call = """
+        W1, W2 = np.array([[0.5], [-0.5]]), np.array([[4.0, 4.0]])
+        return plain(scaled_backward(np.array([2.0]), np.array([2.0]), W1, W2, 2.0**14))
+    """
+    last = [[2.0**15, 0.0]]
+    traps = {times_mask: [[[inf], [nan]], last], open_gate: [[[inf], [inf]], last]}
+    check(call, [[[inf], [0.0]], last], relu, traps)
     ### BEGIN HIDDEN TESTS
     import numpy as np
     import torch
@@ -230,16 +280,28 @@ with task("t05_1"):
         (scale * (y - t).square().sum() / 2).backward()
         return [(g.half().double().numpy() + 0.0) for g in (w1.grad, w2.grad)]
 
-    def t05_1_unrounded(net, scale):
-        """Round only what is returned."""
-        x, t, W1, W2 = net
-        z = W1 @ x
-        a = np.maximum(z, 0)
-        grad_y = scale * (W2 @ a - t)
-        grad_z = (W2.T @ grad_y) * (z > 0)
-        pair = np.outer(grad_z, x), np.outer(grad_y, a)
+    def t05_1_half(g):
+        """Round to FP16."""
         with np.errstate(over="ignore"):
-            return [g.astype(np.float16).astype(float) + 0.0 for g in pair]
+            return np.asarray(g).astype(np.float16).astype(float)
+
+    def t05_1_variant(net, scale, kept="", factor=1.0, forward=np.asarray):
+        """Leave some gradients unrounded, start from another one, or round the forward pass."""
+        x, t, W1, W2 = net
+        z = forward(W1 @ x)
+        a = np.maximum(z, 0)
+        start = factor * scale * (forward(W2 @ a) - t)
+        grad_y = start if "y" in kept else t05_1_half(start)
+        grad_a = W2.T @ grad_y
+        grad_z = np.where(z > 0, grad_a if "a" in kept else t05_1_half(grad_a), 0)
+        pair = {"1": np.outer(grad_z, x), "2": np.outer(grad_y, a)}
+        return [(g if name in kept else t05_1_half(g)) + 0.0 for name, g in pair.items()]
+
+    def t05_1_kept(net, scale):
+        """Return what comes of gradients that were not rounded, by cause."""
+        causes = {wide: "ya", kept_y: "y", kept_a: "a", kept_end: "12"}
+        causes |= {kept_end + ": that of W1": "1", kept_end + ": that of W2": "2"}
+        return {hint: t05_1_variant(net, scale, kept) for hint, kept in causes.items()}
 
     def t05_1_net(inputs, hidden, outputs, error, signs=(-1, 1)):
         """Return dyadic x, t, W1, W2 whose y misses t by multiples of `error`."""
@@ -275,17 +337,22 @@ with task("t05_1"):
             divided: [first / scale, second / scale],
             one_layer: [before[0], second],
             turned: [second, first],
+            turned_outer: [first.T, second.T],
+            wrong_sign: t05_1_variant(net, scale, factor=-1.0),
+            doubled: t05_1_variant(net, scale, factor=2.0),
+            averaged: t05_1_variant(net, scale, factor=1 / sizes[2]),
+            averaged + ", and has a 1/2": t05_1_variant(net, scale, factor=2 / sizes[2]),
         }
         t05_1_check(net, scale, carried, traps)
     for sizes in ((3, 4, 2), (2, 5, 3), (3, 6, 1)):
         # Gradients around the smallest numbers of FP16: three or four places are left of them.
         net = t05_1_net(*sizes, 2.0**-20)
-        t05_1_check(net, 1.0, stored, {wide: t05_1_unrounded(net, 1.0)})
+        t05_1_check(net, 1.0, stored, t05_1_kept(net, 1.0))
         x, t, W1, W2 = t05_1_net(*sizes, 2.0**-8, signs=(1,))
         net = 2.0**12 * x, (t + 0.0), 2.0**-12 * W1, W2 * 2.0**-15
         net = net[0], net[3] @ np.maximum(net[2] @ net[0], 0) - 2.0**-9, net[2], net[3]
         for scale in (1.0, 64.0):
-            t05_1_check(net, scale, stored, {wide: t05_1_unrounded(net, scale)})
+            t05_1_check(net, scale, stored, t05_1_kept(net, scale))
         net = list(t05_1_net(*sizes, 2.0**-6))
         net[2][0] = 0.0  # a unit at z = 0 whose weights have a gradient unless ReLU stops it
         net[2][1] = -np.sign(net[0]) / 4
@@ -298,6 +365,14 @@ with task("t05_1"):
             for hint, gate in ((open_gate, z == z), (at_zero, z >= 0))
         }
         t05_1_check(net, scale, relu, through)
+        # Weights of 14 bits: in FP16 z and y would miss by far more than the error.
+        x, _, W1, W2 = t05_1_net(*sizes, 1.0, signs=(1,))
+        W1 = W1 + 2.0**-13
+        net = x, W2 @ (W1 @ x) - 2.0**-20, W1, W2
+        rounded = t05_1_variant(net, 2.0**14, forward=t05_1_half)
+        t05_1_check(net, 2.0**14, exact, {forward16: rounded})
+        net = t05_1_net(*sizes, 2.0**-24, signs=(1,))
+        t05_1_check(net, 2.0**17, exact, {scale16: t05_1_variant(net, inf)})
     for _ in range(3):
         net = t05_1_net(1, 1, 1, 2.0, signs=(1,))
         scale = 2.0 ** int(t05_1_rng.integers(16, 20))
@@ -393,6 +468,9 @@ with task("t05_2"):
     no_nan = "NaN was missed: it is not inf, and any comparison with it is false"
     one_side = "-inf and NaN were missed: compare |g|, or ask for isfinite"
     undone = "converting to FP32 undoes no overflow: inf stays inf"
+    all_bad = "`all` asks whether every element is bad: one is enough"
+    one_element = "one element of an array is not all of it"
+    unseen = "the arrays are right, but what is inf or NaN in them went unnoticed"
     only_first = "the first array is not all of them"
     only_last = "the flag of the last array overwrote the others"
     overflowing = "a false alarm: a sum or square in FP16 overflows though each number is finite"
@@ -407,24 +485,29 @@ with task("t05_2"):
     }
     traps |= {left_in_fp16: (["float16"], [[0.0, -1.5 * 2.0**-12]], False)}
     check(call, small, in_fp32_reason, traps)
-    kinds = "([1.0, inf], [-inf, 1.0], [nan, 1.0], [0.0, 65504.0])"
+    kinds = "([1.0, inf], [-inf, 1.0], [nan], [0.0, 65504.0])"
     call = f"[bool(unscale([np.array(g, np.float16)], 1024.0)[1]) for g in {kinds}]"
     traps = {
         no_nan: [True, True, False, False],
         one_side: [True, False, False, False],
         undone: [False, False, False, False],
+        all_bad: [False, False, True, False],
+        one_element: [False, True, True, False],
+        one_element + ", nor is the last": [True, False, True, False],
     }
     check(call, [True, True, True, False], each_kind, traps)
     call = """
-        good, bad = np.ones((2, 2), np.float16), np.array([1.0, nan, inf], np.float16)
-        return [bool(unscale(list(gs), 2.0)[1]) for gs in ([good, bad], [bad, good], [good, good])]
+        good, bad = np.ones((2, 2), np.float16), np.array([nan, 1.0, inf], np.float16)
+        lists = [good, bad], [bad, good], [good, good], [bad[:1]]
+        return [bool(unscale(list(gradients), 2.0)[1]) for gradients in lists]
     """
     traps = {
-        only_first: [False, True, False],
-        only_last: [True, False, False],
-        undone: [False, False, False],
+        only_first: [False, True, False, True],
+        only_last: [True, False, False, True],
+        undone: [False, False, False, False],
+        all_bad: [False, False, False, True],
     }
-    check(call, [True, True, False], each_array, traps)
+    check(call, [True, True, False, True], each_array, traps)
     call = "bool(unscale([np.array([60000.0, 60000.0, -300.0], np.float16)], 2.0**16)[1])"
     check(call, False, no_alarm, {overflowing: True})
     call = "described(unscale([np.array([inf, 2.0, nan], np.float16)], 2.0))[1:]"
@@ -433,6 +516,7 @@ with task("t05_2"):
         zeroed: ([[0.0, 1.0, 0.0]], True),
         hidden: ([[largest / 2, 1.0, 0.0]], True),
         undone: ([[largest / 2, 1.0, 0.0]], False),
+        unseen: ([[inf, 1.0, nan]], False),
     }
     check(call, ([[inf, 1.0, nan]], True), untouched, traps)
     ### BEGIN HIDDEN TESTS
@@ -563,6 +647,7 @@ with task("t05_3"):
     old_buffer = "the step uses the buffer that already has the new gradient"
     nesterov = "that is Nesterov's variant: the plain step is lr * b"
     fp16_buffer = "the buffer was kept in FP16: momentum belongs to the master, in FP32"
+    wide = "the result has the type float64: master and buffer have the type float32"
     fp16_decay = "the decay was taken from the FP16 weight: it belongs to the master"
     decoupled = "decay beside the momentum is AdamW's rule: here it goes through the buffer"
     wrong_way = "decay pulls towards 0: it is added to the gradient, which is then subtracted"
@@ -575,6 +660,7 @@ with task("t05_3"):
         fp16_weight: [("float16", [1.0]), ("float32", [1.0])],
         lost_master: [("float16", [1.0]), ("float16", [1.0])],
         not_rounded: [("float32", [1 + 3 * 2.0**-12])] * 2,
+        wide: [("float16", [one_up]), ("float64", [1 + 3 * 2.0**-12])],
     }
     right = [("float16", [one_up]), ("float32", [1 + 3 * 2.0**-12])]
     check(call, right, copied, traps)
@@ -594,19 +680,23 @@ with task("t05_3"):
         old_buffer: t05_3_end(0.75 - tiny / 4, 2.5 + tiny / 2),
         nesterov: t05_3_end(-0.1875 - 7 * tiny / 16, 2.5 + tiny / 2),
         fp16_buffer: t05_3_end(0.125, 2.5, "float16"),
+        fp16_buffer + ", whatever its type": t05_3_end(0.125, 2.5),
+        wide: [("float64", [0.125 - 3 * tiny / 8]), ("float64", [2.5 + tiny / 2])],
     }
     check(call, t05_3_end(0.125 - 3 * tiny / 8, 2.5 + tiny / 2), pushed, traps)
     call = """
         options = dict(lr=0.5, momentum=0.5, weight_decay=0.25)
-        return run_steps(master_step, [1 + 2.0**-12], [[0.0], [0.0]], **options)[1:]
+        return run_steps(master_step, [1 + 2.0**-12], [[2.0**-13], [0.0]], **options)[1:]
     """
-    one = 1 + tiny
     traps = {
-        fp16_decay: t05_3_end(0.703125 + tiny, 0.34375),
-        decoupled: t05_3_end(one * 0.875**2, 0.0),
-        wrong_way: t05_3_end(one * 1.328125, -0.40625 * one),
+        fp16_decay: t05_3_end(0.703125 + 0.625 * tiny, 0.34375 + 0.25 * tiny),
+        fp16_buffer: t05_3_end(0.703125, 0.34375 + tiny),
+        fp16_buffer + ", and left so": t05_3_end(0.703125, 0.34375 + tiny, "float16"),
+        decoupled: t05_3_end(0.765625 + 0.421875 * tiny, 0.25 * tiny),
+        wrong_way: t05_3_end(1.328125 + 0.921875 * tiny, -0.40625 - 0.09375 * tiny),
     }
-    check(call, t05_3_end(0.703125 * one, 0.34375 * one), decayed, traps)
+    right = t05_3_end(0.703125 + 0.359375 * tiny, 0.34375 + 0.53125 * tiny)
+    check(call, right, decayed, traps)
     ### BEGIN HIDDEN TESTS
     import numpy as np
     import torch
@@ -644,6 +734,9 @@ with task("t05_3"):
         wrong_way: lambda w, b, g, r, m, d: (w - r * (m * b + g - d * w), m * b + g - d * w),
         fp16_decay: lambda w, b, g, r, m, d: (
             w - r * (m * b + g + d * t05_3_half(w)), m * b + g + d * t05_3_half(w)
+        ),
+        fp16_buffer: lambda w, b, g, r, m, d: (
+            w - r * t05_3_half(m * b + g + d * w), t05_3_half(m * b + g + d * w)
         ),
         fp16_weight: lambda w, b, g, r, m, d: (
             t05_3_half(w) - r * (m * b + g + d * t05_3_half(w)), m * b + g + d * t05_3_half(w)
@@ -693,13 +786,13 @@ with task("t05_3"):
         start = (t05_3_rng.integers(-64, 64, 3) / 64).tolist()
         gradients = [(t05_3_rng.integers(-4095, 4096, 3) / 4096).tolist() for _ in range(3)]
         options = {"lr": float(t05_3_rng.choice((0.25, 0.125))), "momentum": 0.5}
-        hints = [dampened, rate_inside, old_buffer, nesterov]
+        hints = [dampened, rate_inside, old_buffer, nesterov, fp16_buffer]
         t05_3_check(start, gradients, pushed, hints, "[1:]", weight_decay=0.0, **options)
     for momentum in (0.5, 0.25):
         start = (t05_3_rng.integers(2048, 4096, 3) / 2048 + 2.0**-12).tolist()
         gradients = [(t05_3_rng.integers(-16, 16, 3) / 16).tolist() for _ in range(2)]
         options = {"lr": 0.5, "momentum": momentum, "weight_decay": 0.125}
-        hints = [decoupled, wrong_way, fp16_decay, old_buffer]
+        hints = [decoupled, wrong_way, fp16_decay, fp16_buffer, old_buffer]
         t05_3_check(start, gradients, decayed, hints, "[1:]", **options)
     ### END HIDDEN TESTS
 
@@ -769,7 +862,7 @@ for seed, run in enumerate(scaled):
 # %% [markdown]
 r"""
 More than nine of ten updates are too small to move their FP16 weight. Without a copy they are
-lost; with one they add up, and the loss falls several times as far. So each cure has its own
+lost; with one they add up, and the loss falls about ten times as far. So each cure has its own
 sign: zeros in the gradients call for a scale, updates that move nothing call for masters.
 
 Now try a scale of your own. In the figure of the cliffs $2^{18}$ was on the plateau:
@@ -785,7 +878,7 @@ print("first NaN at step", gone[0] if gone else None, "  loss at the end", round
 r"""
 When the network begins to learn, its gradients grow, and the plateau of its start is no longer
 theirs. A static scale is followed by a step whatever comes, and one inf soon makes every weight
-NaN. Lower `exponent` and run the cell again: which is the largest that survives?
+NaN. Lower `exponent` and run the cell again, until the run survives: here $2^{16}$ did.
 
 ### t05_4 · Why 1 + 2⁻¹² never trains
 
@@ -796,6 +889,7 @@ how many steps does the FP16 weight differ from its start for the first time? Re
 - without a copy, each step adds in FP16: the exact sum of weight and update is rounded, and the
   result is the next weight; `inf` if the weight never changes;
 - with a master that starts at `w` and holds all sums exactly, the weight is the rounded master.
+  The sums asked for here are exact in float64; FP32 would round some of them.
 
 `to16` rounds to FP16. Of two equally near numbers it takes the one with the even code
 (`02_rounding`). No sum overflows, and the second answer is at most 5,000.
@@ -820,6 +914,9 @@ with task("t05_4"):
     tie = "on a tie the even code wins: from an even weight one step more is needed"
     below = "downwards from a power of two the gap is half as wide"
     near_zero = "at 0 and below 2^-14 the gap is 2^-24 wide"
+    exact = "this master holds every sum exactly, with more digits than FP32 has"
+    once = "only the sum is rounded: the update keeps all its digits until it is added"
+    patient = "the second answer can be in the thousands: the sum goes on until the weight moves"
     adds_up = "without a copy nothing adds up: what an addition loses is gone"
     tie_moves = "half a gap exactly does not move an even weight"
     tie_stays = "half a gap exactly moves an odd weight: the tie leaves it"
@@ -828,6 +925,10 @@ with task("t05_4"):
     upward_only = "an update below 0 moves the weight too, downwards"
     no_master = "that copy is in FP16 too: the master holds the sums exactly"
     eps_only = "the gap beside w is not 2^-10 times w, and at 0 it is not 0"
+    in_fp32 = "a master in FP32 rounds these sums: add them in float64, or as fractions"
+    rounded_update = "the update was rounded to FP16 before it was added"
+    rounded_twice = "both arms rounded the update to FP16: only their sums are to be rounded"
+    cut_short = "the count stopped too early: up to 5,000 steps are possible"
     pair = "[float(n) for n in steps_to_move({w!r}, {update!r})]"
     call = pair.format(w=1.5, update=2.0**-12 + 2.0**-20)
     traps = {adds_up: [2.0, 2.0], whole: [inf, 4.0], no_master: [inf, inf]}
@@ -857,16 +958,59 @@ with task("t05_4"):
     call = "[[float(n) for n in steps_to_move(w, 2.0**-26)] for w in (0.0, 2.0**-20)]"
     traps = {tie_moves: [[inf, 2.0], [inf, 2.0]], eps_only: [[1.0, 1.0], [1.0, 1.0]]}
     check(call, [[inf, 3.0], [inf, 3.0]], near_zero, traps)
+    call = pair.format(w=1792.0, update=2.0**-6 + 2.0**-16)
+    traps = {adds_up: [32.0, 32.0], whole: [inf, 64.0], no_master: [inf, inf], in_fp32: [inf, 33.0]}
+    check(call, [inf, 32.0], exact, traps)
+    call = """
+        cases = (1.0, 2.0**-11 + 2.0**-24), (1.0 + 2.0**-10, 2.0**-11 - 2.0**-24)
+        return [[float(n) for n in steps_to_move(*case)] for case in cases]
+    """
+    traps = {
+        rounded_update: [[inf, 1.0], [1.0, 2.0]],
+        rounded_twice: [[inf, 2.0], [1.0, 1.0]],
+        whole: [[inf, 2.0], [inf, 3.0]],
+        no_master: [[1.0, 1.0], [inf, inf]],
+        adds_up: [[1.0, 1.0], [2.0, 2.0]],
+    }
+    check(call, [[1.0, 1.0], [inf, 2.0]], once, traps)
+    call = "[[float(n) for n in steps_to_move(w, 2.0**-22)] for w in (2.0**-9, 1.5)]"
+    traps = {
+        cut_short: [[inf, 5.0], [inf, inf]],
+        no_master: [[inf, inf], [inf, inf]],
+        adds_up: [[5.0, 5.0], [2049.0, 2049.0]],
+        whole: [[inf, 8.0], [inf, 4096.0]],
+    }
+    check(call, [[inf, 5.0], [inf, 2049.0]], patient, traps)
     ### BEGIN HIDDEN TESTS
+    from fractions import Fraction
+
     import numpy as np
 
     t05_4_rng = np.random.default_rng(504)
 
     def t05_4_oracle(w, update):
-        """Let numpy round the whole row of sums; the first that differs counts."""
-        sums = (np.float64(w) + np.arange(1, 5001) * np.float64(update)).astype(np.float16)
-        steps = float(np.flatnonzero(sums != np.float16(w))[0] + 1)
-        return [1.0 if steps == 1 else inf, steps]
+        """Add as fractions and let numpy round the sums; the first that differs counts."""
+        steps, total = 0, Fraction(w)
+        while np.float16(float(total)) == np.float16(w):
+            steps, total = steps + 1, total + Fraction(update)
+            if Fraction(float(total)) != total or steps > 5000:
+                raise AssertionError("choose an update whose sums float64 holds, and few of them")
+        return [1.0 if steps == 1 else inf, float(steps)]
+
+    def t05_4_in_fp32(w, update):
+        """Return the steps of a master that is rounded to FP32 after each of them."""
+        steps, master = 0, np.float32(w)
+        while np.float16(master) == np.float16(w) and steps <= 5000:
+            steps, master = steps + 1, np.float32(float(master) + update)
+        return [t05_4_oracle(w, update)[0], float(steps)]
+
+    def t05_4_halved(w, update, both):
+        """Return the steps when the update, in one arm or both, is rounded to FP16 first."""
+        half = float(np.float16(update))
+        first = 1.0 if np.float16(w + half) != np.float16(w) else inf
+        if both and not half:
+            return [first, inf]
+        return [first, t05_4_oracle(w, half if both else update)[1]]
 
     def t05_4_gap(w, update):
         """Return the gap beside w on the side of the update."""
@@ -892,9 +1036,14 @@ with task("t05_4"):
             tie_moves: [t05_4_past(*case, half, True) for case, half, _ in row],
             tie_stays: [t05_4_past(*case, half, False) for case, half, _ in row],
             same_gap: [t05_4_past(*case, half, False) for case, _, half in row],
+            eps_only: [t05_4_past(*case, abs(case[0]) * 2.0**-11, False) for case in cases],
             upward_only: [
                 pair if case[1] > 0 else [inf, inf] for case, pair in zip(cases, right, strict=True)
             ],
+            in_fp32: [t05_4_in_fp32(*case) for case in cases],
+            rounded_update: [t05_4_halved(*case, False) for case in cases],
+            rounded_twice: [t05_4_halved(*case, True) for case in cases],
+            cut_short: [[first, n if n <= 1000 else inf] for first, n in right],
         }
         values = list(wrong.values())
         traps = {
@@ -912,12 +1061,13 @@ with task("t05_4"):
 
     for sign in (1, -1):
         ws = [sign * t05_4_weight() for _ in range(6)]
-        shares = t05_4_rng.uniform(0.02, 0.45, 6).tolist()
+        # Shares with few bits, so that ties are ties in float64 and as fractions alike.
+        shares = ((t05_4_rng.integers(3, 57, 6) * 2 + 1) / 256).tolist()
         ups = [t05_4_gap(w, 1) * share for w, share in zip(ws, shares, strict=True)]
         t05_4_check(list(zip(ws, ups, strict=True)), summed)
         t05_4_check([(w, -up) for w, up in zip(ws, ups, strict=True)], summed)
         ws = [t05_4_weight() for _ in range(6)]
-        shares = [0.7, -0.55, 0.3, -0.1, 1.7, -0.004]
+        shares = [0.75, -0.5625, 0.3125, -0.109375, 1.75, -3 / 512]
         cases = [(sign * w, t05_4_gap(w, 1) * s) for w, s in zip(ws, shares, strict=True)]
         t05_4_check(cases, forgotten)
         cases = [(t05_4_weight(odd), 0.0) for odd in (0, 1, 0, 1)]
@@ -930,10 +1080,27 @@ with task("t05_4"):
         cases = [(w, -w * 2.0**-14) for w in powers]
         w = 1.75 * powers[0]
         t05_4_check([*cases, (w, -w * 2.0**-14), (powers[1], powers[1] * 2.0**-14)], below)
-        t05_4_check([(w, -w * 0.0000917) for w in (w, *powers)], below)
+        t05_4_check([(w, -w * 3 * 2.0**-15) for w in (w, *powers)], below)
         small = [0.0, sign * 3 * 2.0**-24, 2.0**-14, -(2.0**-15), 2.0**-14]
         updates = [sign * 2.0**-27, 2.0**-28, -(2.0**-27), 2.0**-29, 2.0**-27]
         t05_4_check(list(zip(small, updates, strict=True)), near_zero)
+        for up in (1, -1):
+            # Just past a tie by less than FP32 can hold, for two, four and eight steps.
+            ws = [sign * t05_4_weight() for _ in range(3)]
+            gaps = [up * t05_4_gap(w, 1) for w in ws]
+            row = list(zip(ws, gaps, (4, 8, 16), strict=True))
+            t05_4_check([(w, gap / part + gap * 2.0**-17) for w, gap, part in row], exact)
+            # An update beside half a gap, too close for its own FP16 neighbour: it moves an even
+            # weight if larger, and leaves an odd one if smaller.
+            pairs = [(sign * t05_4_weight(odd), 1 - 2 * odd) for odd in (0, 1, 0)]
+            cases = [(w, up * t05_4_gap(w, 1) / 2 * (1 + more * 2.0**-13)) for w, more in pairs]
+            t05_4_check(cases, once)
+            ws = [sign * t05_4_weight(odd) for odd in (0, 1, 0, 1)]
+            fractions = (2.0**-3, 2.0**-12, 3 * 2.0**-13, 2.0**-13)
+            cases = [
+                (w, up * t05_4_gap(w, 1) * part) for w, part in zip(ws, fractions, strict=True)
+            ]
+            t05_4_check(cases, patient)
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1129,15 +1296,19 @@ save, the copy costs. It doubles nothing. The gain in memory is in the activatio
 
 Loss scaling multiplies what the forward pass has computed already. It has nothing to say about a
 loss that is NaN. It is also for FP16 only: BF16 has the range of FP32, so gradients that FP16
-flushes are there in BF16, and one that is infinite in BF16 is no matter of scale. But BF16 has
-only 8 significant bits, and weights kept in it lose even more updates.
+flushes are there in both. A gradient that is infinite in BF16 or FP32 went beyond $10^{38}$ without
+any scale to blame: the trouble is in the network. But BF16 has only 8 significant bits, and weights
+kept in it lose even more updates.
 
 ### t05_6 · Choose the remedy
 
-A run is described by a record. `lost` is the share of updates that would not move a weight of the
-type `compute`, and `flushed` the share of gradients, not 0 in FP32, that would be 0 in **FP16**.
-`weights` is the type in which the optimizer keeps its weights: `"fp32"` with masters, and under
-autocast.
+A run is described by a record, the next cell. It trains in the type `compute`, and its optimizer
+keeps the weights in the type `weights`: `"fp32"` with masters, and under autocast. Two shares were
+measured beside the run:
+
+- `flushed`: of the gradients that are not 0 in FP32, how many would be 0 in **FP16**;
+- `lost`: of the updates, how many would be too small for a weight, were it kept in the type
+  `compute`.
 
 Return the *first* of these that is true and does help, by the name in quotes:
 
@@ -1177,53 +1348,72 @@ def remedy(run):
 
 # %% check="t05_6" points=4
 with task("t05_6"):
-    sign = "each sign has its own cure, and the first that applies counts"
+    no_loss = "a loss or activation that is inf or NaN: the network or the data, before all else"
+    inf_in_fp16 = "inf in an FP16 gradient: skip the step and lower the scale"
+    inf_elsewhere = "inf in a BF16 or FP32 gradient: no scale to lower, look at the network"
+    vanishing = "gradients that FP16 flushes matter to a run in FP16, and to no other"
+    losing = "updates are lost where the optimizer's own weights have 16 bits"
+    more_than = "more than 1 % of the gradients, 0.01, or more than 10 % of the updates, 0.1"
+    in_order = "of several signs the first in the list counts"
     by_scale = "a NaN loss is not cured by a scale, which only multiplies it"
     for_bf16 = "BF16 needs no loss scale: it has the range of FP32"
+    for_fp32 = "an FP32 run has no loss scale: neither inf nor `flushed` asks for another"
     undone_later = "FP32 masters undo no overflow: a gradient that is inf stays inf in FP32"
     larger_steps = "the scale does not make updates larger: it is divided out before the step"
     in_autocast = "under autocast, or with masters, the weights are FP32 and lose nothing"
     bf16_is_safe = "BF16 has FP32's range but only 8 bits: its weights lose more updates"
     wrong_order = "look at inf first, then at what vanishes, then at what is lost"
+    copy_first = "what vanishes comes before what is lost: a master keeps no gradient that is 0"
     raised = "a scale that made gradients inf must be lowered, not raised"
-    call = """
-        cases = [
-            ("fp16", "fp32", True, True, 0.3, 0.0), ("fp16", "fp16", True, True, 0.0, 0.5),
-            ("fp16", "fp32", True, True, 0.0, 0.5), ("fp16", "fp32", True, False, 0.0, 0.0),
-            ("fp16", "fp16", False, False, 0.3, 0.5), ("bf16", "fp32", True, True, 0.3, 0.5),
-            ("bf16", "bf16", True, True, 0.3, 0.9), ("bf16", "fp32", True, False, 0.0, 0.0),
-            ("fp32", "fp32", True, True, 0.3, 0.0), ("fp16", "fp32", True, False, 0.3, 0.5),
-            ("fp16", "fp16", True, True, 0.3, 0.5), ("fp16", "fp16", True, True, 0.0, 0.05),
-        ]
-        return [remedy(Run(*case)) for case in cases]
-    """
-    right = ["raise", "masters", "none", "lower", "model", "none"]
-    right += ["masters", "model", "none", "lower", "raise", "none"]
+    at_limit = "exactly 1 % or 10 % is not more than that"
 
-    def t05_6_but(answers, **changes):
-        """Return the answers with some replaced: n3="raise" for the fourth."""
-        return [changes.get(f"n{place}", answer) for place, answer in enumerate(answers)]
+    def t05_6_call(*cases):
+        """Return the call for one run, or for several in a list."""
+        names = ("compute", "weights", "loss_finite", "gradients_finite", "flushed", "lost")
+        rows = [zip(names, case, strict=True) for case in cases]
+        fields = [", ".join(f"{name}={value!r}" for name, value in row) for row in rows]
+        calls = [f"remedy(Run({text}))" for text in fields]
+        return calls[0] if len(cases) == 1 else f"[{', '.join(calls)}]"
 
+    finite = (True, True)
+    pure, mixed, brain, full = ("fp16",) * 2, ("fp16", "fp32"), ("bf16",) * 2, ("fp32",) * 2
+    call = t05_6_call((*pure, False, False, 0.3, 0.5))
+    traps = {by_scale: "lower", by_scale + ", nor by a larger one": "raise"}
+    check(call, "model", no_loss, traps)
+    check(t05_6_call((*pure, *finite, 0.0, 0.0)), "none", no_loss)
+    call = t05_6_call((*mixed, True, False, 0.0, 0.0))
+    traps = {raised: "raise", undone_later: "masters", undone_later + ", so act": "none"}
+    check(call, "lower", inf_in_fp16, traps)
+    check(t05_6_call((*mixed, *finite, 0.0, 0.0)), "none", inf_in_fp16)
+    for kind, hint in ((("bf16", "fp32"), for_bf16), (full, for_fp32)):
+        traps = {hint: "lower", undone_later: "masters", undone_later + ", so act": "none"}
+        check(t05_6_call((*kind, True, False, 0.0, 0.0)), "model", inf_elsewhere, traps)
+    check(t05_6_call((*full, *finite, 0.0, 0.0)), "none", inf_elsewhere)
+    check(t05_6_call((*mixed, *finite, 0.3, 0.0)), "raise", vanishing)
+    for kind, hint in ((("bf16", "fp32"), for_bf16), (full, for_fp32)):
+        check(t05_6_call((*kind, *finite, 0.3, 0.0)), "none", vanishing, {hint: "raise"})
+    check(t05_6_call((*pure, *finite, 0.0, 0.5)), "masters", losing, {larger_steps: "raise"})
+    traps = {larger_steps: "raise", bf16_is_safe: "none"}
+    check(t05_6_call((*brain, *finite, 0.0, 0.9)), "masters", losing, traps)
+    for kind in (mixed, ("bf16", "fp32")):
+        check(t05_6_call((*kind, *finite, 0.0, 0.5)), "none", losing, {in_autocast: "masters"})
+    check(t05_6_call((*mixed, *finite, 0.01, 0.0)), "none", more_than, {at_limit: "raise"})
+    check(t05_6_call((*mixed, *finite, 0.011, 0.0)), "raise", more_than)
+    check(t05_6_call((*pure, *finite, 0.0, 0.1)), "none", more_than, {at_limit: "masters"})
+    traps = {larger_steps: "raise"}
+    check(t05_6_call((*pure, *finite, 0.0, 0.101)), "masters", more_than, traps)
+    call = t05_6_call((*mixed, True, False, 0.3, 0.5), (*mixed, True, False, 0.0, 0.0))
     traps = {
-        by_scale: t05_6_but(right, n4="lower"),
-        by_scale + ", nor raised": t05_6_but(right, n4="raise"),
-        for_bf16: t05_6_but(right, n5="raise", n6="raise", n7="lower"),
-        for_bf16 + ", even where gradients are small": t05_6_but(right, n5="raise", n6="raise"),
-        for_bf16 + ", nor one to lower": t05_6_but(right, n7="lower"),
-        undone_later: t05_6_but(right, n3="masters", n7="masters", n9="masters"),
-        undone_later + " in FP16": t05_6_but(right, n3="masters", n9="masters"),
-        undone_later + ", so look on": t05_6_but(right, n3="none", n7="none", n9="raise"),
-        larger_steps: t05_6_but(right, n1="raise", n6="raise"),
-        larger_steps + ", in FP16": t05_6_but(right, n1="raise"),
-        in_autocast: t05_6_but(right, n2="masters", n5="masters"),
-        bf16_is_safe: t05_6_but(right, n6="none"),
-        wrong_order: t05_6_but(right, n9="raise"),
-        wrong_order + ", for both": t05_6_but(right, n10="masters"),
-        raised: t05_6_but(right, n3="raise", n9="raise"),
+        wrong_order: ["raise", "lower"],
+        raised: ["raise", "raise"],
+        undone_later: ["masters", "masters"],
+        undone_later + ", so act": ["raise", "none"],
     }
-    check(call, right, sign, traps)
+    check(call, ["lower", "lower"], in_order, traps)
+    call = t05_6_call((*pure, *finite, 0.3, 0.5), (*pure, *finite, 0.0, 0.5))
+    traps = {copy_first: ["masters", "masters"], larger_steps: ["raise", "raise"]}
+    check(call, ["raise", "masters"], in_order, traps)
     ### BEGIN HIDDEN TESTS
-    from itertools import product
     from random import Random
 
     t05_6_random = Random(506)
@@ -1231,10 +1421,12 @@ with task("t05_6"):
     def t05_6_rule(case, belief=""):
         """Apply the rule, or the rule as one belief bends it."""
         compute, weights, loss, gradients, flushed, lost = case
-        scalable = ("fp16", "bf16") if belief == for_bf16 else ("fp16",)
+        scalable = {for_bf16: ("fp16", "bf16"), for_fp32: ("fp16", "fp32")}.get(belief, ("fp16",))
+        vanish = flushed > 0.01 or (belief == at_limit and flushed == 0.01)
+        small = lost > 0.1 or (belief == at_limit and lost == 0.1)
         if not loss:
             return "lower" if belief == by_scale else "model"
-        if belief == wrong_order and compute == "fp16" and flushed > 0.01:
+        if belief == wrong_order and compute == "fp16" and vanish:
             return "raise"
         if not gradients:
             if belief == undone_later:
@@ -1242,29 +1434,59 @@ with task("t05_6"):
             if compute not in scalable:
                 return "model"
             return "raise" if belief == raised else "lower"
-        if compute in scalable and flushed > 0.01:
+        if belief == copy_first and weights != "fp32" and small:
+            return "masters"
+        if compute in scalable and vanish:
             return "raise"
         if belief == bf16_is_safe and compute == "bf16":
             return "none"
-        if (weights != "fp32" or belief == in_autocast) and lost > 0.1:
+        if (weights != "fp32" or belief == in_autocast) and small:
             return "raise" if belief == larger_steps else "masters"
         return "none"
 
-    kinds = (("fp32", "fp32"), ("fp16", "fp16"), ("fp16", "fp32"), ("bf16", "bf16"))
-    kinds += (("bf16", "fp32"),)
-    t05_6_all = []
-    for kind, loss, gradients, many, gone in product(kinds, *[(True, False)] * 4):
-        if (kind[0] == "fp32" and gone) or (not loss and gradients):
-            continue
+    t05_6_beliefs = (by_scale, for_bf16, for_fp32, undone_later, larger_steps, in_autocast)
+    t05_6_beliefs += (bf16_is_safe, wrong_order, copy_first, raised, at_limit)
+
+    def t05_6_check(reason, *cases):
+        """Check one run or more; a belief that answers as another does names nothing."""
+        right, *wrong = [
+            [t05_6_rule(case, belief) for case in cases] for belief in ("", *t05_6_beliefs)
+        ]
+        traps = {
+            belief: answers[0] if len(cases) == 1 else answers
+            for belief, answers in zip(t05_6_beliefs, wrong, strict=True)
+            if answers != right and wrong.count(answers) == 1
+        }
+        check(t05_6_call(*cases), right[0] if len(cases) == 1 else right, reason, traps)
+
+    def t05_6_shares(many=False, gone=False):
+        """Draw the shares of flushed gradients and lost updates, on either side of the limits."""
         flushed = t05_6_random.uniform(0.02, 0.6) if many else t05_6_random.uniform(0, 0.009)
         lost = t05_6_random.uniform(0.12, 0.9) if gone else t05_6_random.uniform(0, 0.09)
-        t05_6_all.append((*kind, loss, gradients, round(flushed, 4), round(lost, 3)))
-    t05_6_random.shuffle(t05_6_all)
-    right = [t05_6_rule(case) for case in t05_6_all]
-    beliefs = (by_scale, for_bf16, undone_later, larger_steps, in_autocast, bf16_is_safe)
-    beliefs += (wrong_order, raised)
-    traps = {belief: [t05_6_rule(case, belief) for case in t05_6_all] for belief in beliefs}
-    check(f"[remedy(Run(*case)) for case in {t05_6_all!r}]", right, sign, traps)
+        return round(flushed, 4), round(lost, 3)
+
+    t05_6_brains = (brain, ("bf16", "fp32"))
+    for kind in (pure, mixed, full, *t05_6_brains):
+        few = t05_6_shares()
+        t05_6_check(no_loss, (*kind, False, False, *few))
+        t05_6_check(no_loss, (*kind, *finite, *few))
+        reason = inf_in_fp16 if kind in (pure, mixed) else inf_elsewhere
+        t05_6_check(reason, (*kind, True, False, *few))
+        t05_6_check(reason, (*kind, *finite, *t05_6_shares()))
+        t05_6_check(vanishing, (*kind, *finite, *t05_6_shares(many=True)))
+        if kind != full:  # an FP32 update that FP32 weights lose is none of ours
+            t05_6_check(losing, (*kind, *finite, *t05_6_shares(gone=True)))
+    for kind in (pure, mixed):
+        for flushed in (0.01, 0.0101, 0.0099, 0.05, 0.09):
+            t05_6_check(more_than, (*kind, *finite, flushed, 0.0))
+    for kind in (pure, brain):
+        for lost in (0.1, 0.1001, 0.0999, 0.05, 0.02):
+            t05_6_check(more_than, (*kind, *finite, 0.0, lost))
+    for kind in (pure, mixed, full, *t05_6_brains):
+        few, many = t05_6_shares(), t05_6_shares(True, kind != full)
+        t05_6_check(in_order, (*kind, True, False, *many), (*kind, True, False, *few))
+        t05_6_check(in_order, (*kind, *finite, *many), (*kind, *finite, 0.0, many[1]))
+        t05_6_check(in_order, (*kind, False, False, *many), (*kind, *finite, *many))
     ### END HIDDEN TESTS
 
 # %% [markdown]

@@ -1,0 +1,9 @@
+# message: the gradient of a was not stored
+def scaled_backward(x, t, W1, W2, scale):
+    z = W1 @ x
+    a = np.maximum(z, 0)
+    grad_y = to16(scale * (W2 @ a - t))
+    grad2 = to16(np.outer(grad_y, a))
+    grad_a = W2.T @ grad_y
+    grad_z = np.where(z > 0, grad_a, 0)
+    return to16(np.outer(grad_z, x)), grad2
