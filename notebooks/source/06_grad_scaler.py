@@ -11,7 +11,7 @@ That report is years old and still open
 ([pytorch#55585](https://github.com/pytorch/pytorch/issues/55585)), and the usual answer is to
 ignore it. Better: build the scaler, about 40 lines of numpy, and see what it decides and what it
 cannot. You need to know why one scales a loss (`05_loss_scaling`), but no GPU. There
-are six tasks; plan about 45 minutes.
+are six tasks; plan about an hour.
 
 ## Predict first
 
@@ -19,7 +19,7 @@ Nobody grades these; replace each `None` and run the cell.
 """
 
 # %%
-my_skips = None  # of the 14 steps below, how many leave the weights alone?
+my_skips = None  # scale 2^24, gradients of -1.4: how many of the first 14 steps are skipped?
 my_loss = None  # the loss is inf, but every gradient is finite: is the step skipped? True or False
 my_nan = None  # the loss is NaN at every step: where does the scale end up?
 my_resume = None  # which parts of a scaler belong into a checkpoint, beside the scale?
@@ -99,7 +99,7 @@ Why that way? Nobody knows the right scale, and it changes during training. Too 
 gradients in silence; too large gives an inf, which cannot be overlooked. So the scaler keeps to
 the largest scale that does not overflow: it backs off at once when it hits the ceiling, and after
 2000 good steps in a row it tries whether the ceiling has moved. The price of a try is one skipped
-step in 2000.
+step after every 2000 good ones.
 
 ### t06_1 · The rule
 
@@ -111,11 +111,14 @@ Return the pair `(scale, tracker)` after a step:
 
 PyTorch keeps the scale as float32: the product is taken in double precision and rounded once.
 It has no smallest scale, but a largest: where the grown scale would be inf in float32, the scale
-stays, and the tracker starts again all the same. `fp32(x)` rounds to float32 (a Python float
-comes back).
+stays, and the tracker starts again all the same. `fp32(x)` rounds to float32; what comes back
+is a Python float. Return such a float, too: numpy would round every product with an `np.float32`,
+and the factor before it, to float32.
 
 In this lesson solutions use numpy. `torch` and `ampcourse.amp` are for looking: the grader
-refuses a solution that imports one of them.
+refuses a solution that imports one of them. Nor may a solution use the library's names that
+demonstrations import, such as `update` and `LossScale` below: where it is graded, they do not
+exist.
 """
 
 # %% tags=["setup"]
@@ -137,8 +140,7 @@ def play(rule, infs, scale=2.0**16, tracker=0, **options):
     states = []
     for mark in infs:
         scale, tracker = rule(scale, tracker, mark == "x", **options)
-        scale, tracker = float(scale), int(tracker)
-        states.append((scale, tracker))
+        states.append((float(scale), int(tracker)))
     return states
 
 
@@ -192,11 +194,24 @@ with task("t06_1"):
     check('play(next_state, "..x...", scale=8.0, growth_interval=3)', right, row, traps)
     double = "that scale is no float32: round the product"
     factors = "the factor itself is not rounded to float32, only the product is"
-    start = "scale=96.0, growth_factor=1.7, backoff_factor=0.3, growth_interval=2"
-    call = f'[scale.hex() for scale, _ in play(next_state, "x..", {start})]'
-    right = ["0x1.cccccc0000000p+4", "0x1.cccccc0000000p+4", "0x1.87ae140000000p+5"]
-    traps = {double: ["0x1.cccccccccccccp+4", "0x1.cccccccccccccp+4", "0x1.87ae147ae147ap+5"]}
-    traps |= {factors: ["0x1.ccccce0000000p+4", "0x1.ccccce0000000p+4", "0x1.87ae160000000p+5"]}
+    growth_only = "growth_factor is a double: only the product is rounded"
+    numpy_scale = "return a Python float: numpy rounds the factor to float32 for an np.float32"
+    start = "scale=96.0, tracker=1, growth_factor=1.7, backoff_factor=0.3, growth_interval=2"
+    call = f'[scale.hex() for scale, _ in play(next_state, ".x..", {start})]'
+
+    def hexes(*digits):
+        powers = (7, 5, 5, 6)
+        return [f"0x1.{digit}p+{p}" for digit, p in zip(digits, powers, strict=True)]
+
+    right = hexes("4666660000000", "87ae140000000", "87ae140000000", "4ced900000000")
+    wrong = hexes("4666666666666", "87ae147ae147a", "87ae147ae147a", "4ced916872b01")
+    traps = {double: wrong}
+    wrong = hexes("4666680000000", "87ae180000000", "87ae180000000", "4ced960000000")
+    traps |= {factors: wrong}
+    wrong = hexes("4666680000000", "87ae160000000", "87ae160000000", "4ced940000000")
+    traps |= {growth_only: wrong}
+    wrong = hexes("4666660000000", "87ae160000000", "87ae160000000", "4ced940000000")
+    traps |= {numpy_scale: wrong}
     check(call, right, width, traps)
     infinite = "with a scale of inf every later gradient is inf or NaN, for ever"
     largest = "where growth would overflow the scale stays, it does not become the largest float32"
@@ -207,6 +222,9 @@ with task("t06_1"):
     traps |= {waits: [*start, (2.0**127, 2)]}
     call = 'play(next_state, "...", scale=2.0**126, tracker=1, growth_interval=2)'
     check(call, [*start, (2.0**127, 0)], top, traps)
+    power = "the limit is inf, not a power of two: 1.5 times 2^127 is a float32"
+    call = 'play(next_state, "..", scale=2.0**127, growth_factor=1.5, growth_interval=1)'
+    check(call, [(1.5 * 2.0**127, 0)] * 2, top, {power: [(2.0**127, 0)] * 2})
     ### BEGIN HIDDEN TESTS
     from random import Random
 
@@ -301,10 +319,11 @@ FP32 for that: in FP16 the division would flush again what the scale had rescued
 pair `(unscaled, found_inf)`: a list with each gradient times the inverse scale, and whether any
 element of any gradient is inf, -inf or NaN.
 
-Like PyTorch, multiply by the **inverse**: `1 / scale`, rounded once to float32. For a power of
-two that is the same as a division, for other scales the last bit can differ. An infinite element
-stays infinite, and None stays None. A finite gradient is no overflow however large it is: float32
-goes up to 3.4e38. (Think about what happens to 1e20 on the way into a norm.)
+Like PyTorch, multiply by the **inverse**: `1 / scale`, rounded once to float32. For a power of two
+that is the same as a division, for other scales the last bit can differ. An infinite element stays
+infinite, the finite ones beside it are unscaled as always, and None stays None. A finite gradient
+is no overflow however large it is: float32 goes up to 3.4e38. (Think about what happens to 1e20 on
+the way into a norm.)
 """
 
 
@@ -340,6 +359,10 @@ with task("t06_2"):
     traps = {again: [[4.0, -(2.0**17)], [2.0**-8]], sixteen: [[2.0**-14, -2.0], [0.0]]}
     check(call, [[2.0**-14, -2.0], [2.0**-24]], divide, traps)
     check("str(unscale([f32(3.0)], 8.0)[0][0].dtype)", "float32", divide)
+    beside = "an inf ends nothing: the finite gradients beside it are unscaled all the same"
+    call = "[g.tolist() for g in unscale([f32(16.0), f32(8.0, inf), f32(4.0)], 2.0)[0]]"
+    traps = {beside: [[16.0], [8.0, inf], [4.0]]}
+    check(call, [[8.0], [4.0, inf], [2.0]], divide, traps)
     call = "[g.tolist() for g in unscale([f32(2.0**-16)], 65536.0)[0]]"
     check(call, [[2.0**-32]], divide, {again: [[1.0]], sixteen: [[0.0]]})
     direct = "a division rounds differently: multiply by the inverse, as PyTorch does"
@@ -409,11 +432,14 @@ with task("t06_2"):
         call = f"[g.tolist() for g in unscale({t06_2_text(lists)}, {scale})[0]]"
         check(call, t06_2_torch(lists, scale)[0], inverse)
         bad = t06_2_random.choice(("inf", "-inf", "nan"))
-        tests = [t06_2_lists() for _ in range(8)]
+        tests, power = [t06_2_lists() for _ in range(8)], t06_2_random.randint(1, 24)
         for lists in tests[::2]:
             t06_2_random.choice(lists)[0] = float(bad)
         found = [t06_2_torch(lists, 4.0)[1] for lists in tests]
         text = ", ".join(map(t06_2_text, tests))
+        lists = tests[0]
+        call = f"[g.tolist() for g in unscale({t06_2_text(lists)}, {2.0**power})[0]]"
+        check(call, t06_2_torch(lists, 2.0**power)[0], divide)
         for reason in (kinds, places):
             check(f"[bool(unscale(g, 4.0)[1]) for g in ({text})]", found, reason)
         where = [t06_2_random.randrange(6) for _ in range(5)]
@@ -446,9 +472,9 @@ weights.
 
 ### t06_3 · A step that skips
 
-Unscale the gradients of an optimizer's parameters (leave them unscaled in `p.grad`), call
-`optimizer.step()` unless one was inf or NaN, and return found_inf. A skipped step leaves no
-trace: neither in the values nor in the momentum. You may use your `unscale`.
+Unscale the gradients of an optimizer's parameters and write the unscaled ones back into `p.grad`,
+also on a skip. Call `optimizer.step()` unless one was inf or NaN, and return found_inf. A skipped
+step leaves no trace: neither in the values nor in the momentum. You may use your `unscale`.
 
 `SGD` below has `parameters` and `step()`, as PyTorch's SGD would work them.
 """
@@ -494,7 +520,7 @@ def unscale_and_step(optimizer, scale):
 
 # %% check="t06_3" points=4
 with task("t06_3"):
-    takes = "without an inf the optimizer steps, with gradients divided by the scale"
+    takes = "p.grad is divided by the scale, and without an inf the optimizer steps with it"
     skips = "one inf, and no parameter of the optimizer moves"
     traceless = "after a skipped step training goes on as if that step had never been"
     returns = "return found_inf: True for a skipped step"
@@ -514,6 +540,18 @@ with task("t06_3"):
         return a.grad.tolist()
     """
     check(call, [1.0], takes, {forgot: [8.0]})
+    also = "write the unscaled gradients back, also on a skip"
+    call = """
+        seen = []
+        for last in (-8.0, inf):
+            a, b = Parameter(1.0), Parameter(2.0, 3.0)
+            a.grad, b.grad = f32(8.0), f32(16.0, last)
+            unscale_and_step(SGD([a, b]), 8.0)
+            seen.append(a.grad.tolist() + b.grad.tolist())
+        return seen
+    """
+    traps = {also: [[1.0, 2.0, -1.0], [8.0, 16.0, inf]]}
+    check(call, [[1.0, 2.0, -1.0], [1.0, 2.0, inf]], takes, traps)
     others = "the other parameters moved: a step is taken for all or for none"
     elements = "the finite elements moved: a step is taken for all of them or for none"
     zeros = "a step with zeros is still a step: momentum moves the weights"
@@ -546,7 +584,7 @@ with task("t06_3"):
     t06_3_random = Random(603)
 
     def t06_3_torch(steps, scale, momentum):
-        """Let torch's optimizer and scaler take these steps on two parameters."""
+        """Let torch's optimizer and scaler take these steps; return values, gradients, found."""
         a, b = (torch.nn.Parameter(torch.tensor(x)) for x in ([1.0, -2.0], [3.0]))
         optimizer = torch.optim.SGD([a, b], lr=0.5, momentum=momentum)
         scaler = torch.amp.GradScaler("cpu", init_scale=scale)
@@ -557,18 +595,20 @@ with task("t06_3"):
             scaler.step(optimizer)
             found.append(not torch.isfinite(torch.tensor(one + two)).all().item())
             scaler.update(new_scale=scale)
-        return a.tolist(), b.tolist(), found
+        numbers = {"values": (a.tolist(), b.tolist()), "found": found}
+        return numbers | {"gradients": (a.grad.tolist(), b.grad.tolist())}
 
     def t06_3_call(steps, scale, momentum, part):
         """Return the text of the same steps, with what to give back."""
-        values = "a.value.tolist(), b.value.tolist()"
+        parts = {"values": "a.value.tolist(), b.value.tolist()", "found": "found"}
+        parts["gradients"] = "a.grad.tolist(), b.grad.tolist()"
         return f"""
             a, b, found = Parameter(1.0, -2.0), Parameter(3.0), []
             optimizer = SGD([a, b], lr=0.5, momentum={momentum})
             for one, two in {steps}:
                 a.grad, b.grad = f32(*one), f32(*two)
                 found.append(bool(unscale_and_step(optimizer, {scale})))
-            return {"found" if part == "found" else values}
+            return {parts[part]}
         """
 
     def t06_3_steps(count, share):
@@ -585,13 +625,13 @@ with task("t06_3"):
         power = 2.0 ** t06_3_random.randint(1, 6)
         for reason, share, momentum, part in (
             (takes, 0, 0.0, "values"),
+            (takes, 1, 0.0, "gradients"),
             (skips, 0.4, 0.0, "values"),
             (traceless, 0.4, 0.5, "values"),
             (returns, 0.5, 0.5, "found"),
         ):
             steps = t06_3_steps(12, share)
-            values = t06_3_torch(steps, power, momentum)
-            right = values[2] if part == "found" else values[:2]
+            right = t06_3_torch(steps, power, momentum)[part]
             call = t06_3_call(steps, power, momentum, part)
             check(call, right, reason)
     ### END HIDDEN TESTS
@@ -670,9 +710,10 @@ With the memory in mind:
 ### t06_4 · Scale, unscale, step, update
 
 Write the four methods. The attributes are those of `ScalerState`; keep `loss_scale` and `tracker`
-up to date, and use `found` as you like. `unscale_` twice for one optimizer without an `update()`
-between raises RuntimeError. Rule and unscaling are those of t06_1 and t06_2: call your own
-functions, or write them out. The optimizers are those of t06_3.
+up to date, and use `found` as you like. Factors and interval are the constructor's. `unscale_`
+twice for one optimizer without an `update()` between raises RuntimeError. Rule and unscaling are
+those of t06_1 and t06_2: call your own functions, or write them out. The optimizers are those of
+t06_3.
 """
 
 
@@ -780,6 +821,19 @@ with task("t06_4"):
     skips_nothing = "the optimizer with the inf may not step"
     traps = {together: [1.0, 1.0], skips_nothing: [-inf, 0.5]}
     check(pair.format("[(inf, 1.0)]", values), [1.0, 0.5], own, traps)
+    noted = "an inf that unscale_() has found skips the step as well: step() has to look at it"
+    call = """
+        values = []
+        for early in (False, True):
+            p, scaler = Parameter(2.0), Scaler(8.0)
+            optimizer, p.grad = SGD([p]), f32(inf)
+            if early:
+                scaler.unscale_(optimizer)
+            scaler.step(optimizer)
+            values += p.value.tolist()
+        return values
+    """
+    check(call, [2.0, 2.0], own, {noted: [2.0, -inf]})
     only_last = "the inf of the first optimizer counts as well as that of the last"
     per_step = "the scale moves in update(), once, not in every step()"
     both = "one inf is enough, not every optimizer needs one"
@@ -791,6 +845,19 @@ with task("t06_4"):
     check(pair.format("[(1.0, 1.0)]", state), (8.0, 1), shared, {per_optimizer: (8.0, 2)})
     first_only = "the inf of the second optimizer counts, too"
     check(pair.format("[(1.0, -inf)]", state), (4.0, 0), shared, {first_only: (8.0, 1)})
+    settings = "update() takes its options from the constructor"
+    call = """
+        p, scaler, states = Parameter(1.0), Scaler(8.0, 4.0, 0.25, 2), []
+        optimizer = SGD([p])
+        for g in (1.0, 1.0, inf, 1.0):
+            p.grad = f32(g)
+            scaler.step(optimizer)
+            scaler.update()
+            states.append((float(scaler.loss_scale), int(scaler.tracker)))
+        return states
+    """
+    traps = {settings: [(8.0, 1), (8.0, 2), (4.0, 0), (4.0, 1)]}
+    check(call, [(8.0, 1), (32.0, 0), (8.0, 0), (8.0, 1)], shared, traps)
     sticks = "the inf of an earlier iteration is still remembered"
     traps = {sticks: [1.0, 1.0]}
     check(pair.format("[(inf, inf), (1.0, 1.0)]", values), [0.5, 0.5], forgets, traps)
@@ -897,6 +964,7 @@ with task("t06_4"):
         check(f"float(Scaler({seed}.0).scale({seed / 256}))", seed**2 / 256, product)
         t06_4_check(once, 1, seed, 20, 0.0, 0.5, (2.0**seed / 2.0**638, 2.0, 0.5, 7))
         t06_4_check(own, 1, seed, 40, 0.3, 0.0, (1024.0, 2.0, 0.5, 3))
+        t06_4_check(own, 1, seed, 40, 0.3, 0.5, (1024.0, 2.0, 0.5, 3))
         t06_4_check(shared, 0, seed, 300, 0.05, 0.5, (1000.0, 1.9, 0.6, 9))
         t06_4_check(forgets, 1, seed, 60, 0.2, 0.5, (256.0, 4.0, 0.25, 5))
     t06_4_check(shared, 0, 649, 2500, 0.02, 0.5, (65536.0, 2.0, 0.5, 11))
@@ -939,9 +1007,10 @@ print("scaler forgotten:   ", resumed(LossScale(65536.0, 0)))
 
 # %% [markdown]
 r"""
-Without the tracker nothing breaks, but the resumed run is not the run that was interrupted: from
-the next growth on the scales differ, and with them what overflows, what is skipped, and the last
-bits of every weight.
+Without the tracker, "0 skipped" looks better than 1, but nothing is saved: the next try to grow,
+and its skip, merely come one step after these 2000. Nothing breaks, but the resumed run is not the
+run that was interrupted: from the next growth on the scales differ, and with them what overflows,
+what is skipped, and the last bits of every weight.
 
 ### t06_5 · state_dict and resume
 
@@ -1078,26 +1147,30 @@ r"""
 
 **The scheduler.** A skipped step is no step, so the schedule should wait. But `scaler.step` gives
 no status: it returns what `optimizer.step` returned, and that is None for a taken step, too. The
-scale tells: `update()` makes it smaller after a skipped step, and never after a taken one. (It
-may also grow, after a step that was taken.)
+scale tells: `update()` makes it smaller after a skipped step, and never after a taken one. (It may
+also grow, after a step that was taken.) One end of this rule comes below: 0 cannot get smaller.
 
 **A NaN that no scale can cure.** If the loss itself is NaN, every gradient is NaN at any scale.
 The scaler knows nothing of that and halves, step by step, and nothing stops it. In
 [apex#318](https://github.com/NVIDIA/apex/issues/318) the log of one training goes down to scales
-below 1e-297. Float32 gets to the bottom sooner:
+below 1e-297. Float32 gets to the bottom sooner, and a scale of 0 stays 0:
 """
 
 # %%
 state = LossScale(2.0**16)
-for k in range(1, 167):
+for k in range(1, 251):
     state = update(state, found_inf=True)
-    if k in (20, 40, 165, 166):
+    if k in (20, 40, 165, 166, 250):
         print(f"{k:3} steps, none taken: scale {state.scale:.3g}")
 
 # %% [markdown]
 r"""
 Twenty halvings take a factor of a million off. What still overflows then was not the scale's
 fault: look for the first inf or NaN of the *forward* pass.
+
+From a scale of 0 there is no way back, since 0 times any factor is 0. A scale of 0 therefore
+counts as skips that never end: a step is skipped if the scale after it is smaller than before,
+**or 0**.
 
 **BF16 needs no scaler.** It has FP32's range, so there is nothing that a scale could rescue. One
 course scaled BF16 all the same; a reader took the scaler out, and the training failed
@@ -1119,9 +1192,9 @@ r"""
 ### t06_6 · The loop around it
 
 `train` runs one step per loss: scale the loss and call `backward()`, then `scaler.step`,
-`scaler.update`, and `scheduler.step()`, the last only if the optimizer's step was taken. Return
-how many steps were skipped. (`optimizer.zero_grad()` may be called or not: no gradients here.) The
-scaler has PyTorch's methods: `scale`, `step`, `update`, `get_scale`.
+`scaler.update`, and `scheduler.step()`, the last only if the optimizer's step was taken. Return how
+many steps were skipped, 0 → 0 included. (`optimizer.zero_grad()` may be called or not: no gradients
+here.) The scaler has PyTorch's methods: `scale`, `step`, `update`, `get_scale`.
 
 `verdict` reads the log of a training: the type autocast used, and `scales`, the first scale and
 that after each step. It returns
@@ -1187,7 +1260,7 @@ def train(scaler, optimizer, scheduler, losses):
         scaled.backward()
         scaler.step(optimizer)
         scaler.update()
-        if scaler.get_scale() < scale:
+        if scaler.get_scale() < scale or scaler.get_scale() == 0:
             skipped += 1
         else:
             scheduler.step()
@@ -1201,7 +1274,7 @@ def verdict(dtype, scales):
     if dtype != "float16":
         return "no scaler needed"
     last = scales[-21:]
-    skips = sum(last[k] < last[k - 1] for k in range(1, len(last)))
+    skips = sum(last[k] < last[k - 1] or last[k] == 0 for k in range(1, len(last)))
     return "NaN" if skips == 20 else "fine"
     ### END SOLUTION
 
@@ -1238,6 +1311,12 @@ with task("t06_6"):
     traps = {anyway: [1, 2, 3, 4, 5], growing: [2, 5], status: [], folklore: [2, 3, 4, 5]}
     traps |= {"a scale that stays is that of a taken step, too": [3]}
     check(call.format(script, [0, 3]), [2, 3, 5], waits, traps)
+    halves = "backoff_factor need not be 0.5: any smaller scale is a skipped step"
+    traps = {halves: [2, 4, 5, 6]}
+    check(call.format([8.0, 4.0, 4.0, 2.0, 2.0, 1.5, 1.5], [0, 2, 4]), [2, 4, 6], waits, traps)
+    bottom = "a scale of 0 cannot get smaller, but nor is any step taken: 0 counts as a skip"
+    script_to_0 = [1.0, 1.0, 2.0**-149, 0.0, 0.0, 0.0]
+    check(call.format(script_to_0, [1, 2, 3, 4]), [1], waits, {bottom: [1, 4, 5]})
     taken = "that counts taken steps"
     check(f"rehearse(train, {[*script, 4.0]}, [0, 3])[1]", 2, counts, {taken: 4})
     cases = """
@@ -1270,7 +1349,25 @@ with task("t06_6"):
     traps |= {total: [bad, good, none, bad, good, bad, none, none, good, good]}
     traps |= {below: [bad, good, none, bad, bad, good, none, none, bad, good]}
     traps |= {ever: [bad, good, none, bad, good, good, none, none, good, good]}
+    one_off = "20 steps lie between 21 scales: 19 skipped steps are not enough"
+    equal = "a scale that stays the same is no skip"
+    single = "float32 needs no scaler either"
+    traps |= {one_off: [bad, good, none, good, bad, good, none, none, good, good]}
+    traps |= {equal: [bad, bad, none, bad, bad, good, none, none, bad, good]}
+    traps |= {single: [bad, good, none, good, good, good, none, good, good, good]}
     check(cases, right, judged, traps)
+    cases = """
+        logs = [
+            ("float16", [2.0**-k for k in range(140, 150)] + [0.0] * 30),
+            ("float16", [0.75**k for k in range(30)]),
+            ("float16", [1.0] + [0.0] * 19),
+            ("float16", [0.5**k for k in range(60)]),
+            ("bfloat16", [0.0] * 30),
+        ]
+        return [verdict(dtype, scales) for dtype, scales in logs]
+    """
+    traps = {bottom: [good, bad, good, bad, none], halves: [bad, good, good, bad, none]}
+    check(cases, [bad, bad, good, bad, none], judged, traps)
     ### BEGIN HIDDEN TESTS
     from random import Random
 
@@ -1279,14 +1376,17 @@ with task("t06_6"):
     def t06_6_script(steps):
         """Return random scales and the steps that must have been skipped."""
         scales, skips = [2.0 ** t06_6_random.randrange(4, 20)], []
+        backoff = t06_6_random.choice((0.5, 0.25, 0.75))
         for k in range(steps):
-            factor = t06_6_random.choice((0.5, 1.0, 1.0, 2.0))
+            factor = t06_6_random.choice((backoff, 1.0, 1.0, 2.0))
             scales.append(scales[-1] * factor)
             skips += [k] * (factor < 1)
         return scales, skips
 
-    for steps in (9, 14, 30):
+    for steps, zeros in ((9, 0), (14, 0), (30, 0), (12, 4)):
         scales, skips = t06_6_script(steps)
+        scales, skips = scales + [0.0] * zeros, [*skips, *range(steps, steps + zeros)]
+        steps += zeros
         lines = []
         for k in range(steps):
             lines += [*once[:3], *once[3:4] * (k not in skips), once[4]]
@@ -1304,7 +1404,9 @@ with task("t06_6"):
             run = 0
             while len(scales) > run + 1 and scales[-run - 1] < scales[-run - 2]:
                 run += 1
-            scales += [scales[-1] * 0.5**n for n in range(1, steps + 1)]
+            backoff = t06_6_random.choice((0.5, 0.25, 0.75))
+            tail = [scales[-1] * backoff**n for n in range(1, steps + 1)]
+            scales += [0.0] * steps if k % 5 == 0 else tail
             histories.append((t06_6_random.choice(("float16", "float16", "bfloat16")), scales))
             answers.append(bad if run + steps >= 20 else good)
             if histories[-1][0] != "float16":

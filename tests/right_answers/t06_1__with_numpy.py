@@ -6,4 +6,4 @@ def next_state(
     factor = backoff_factor if found_inf else growth_factor if full else 1.0
     with np.errstate(over="ignore"):
         moved = np.float64(scale * factor).astype(np.float32)
-    return np.where(np.isfinite(moved), moved, np.float32(scale))[()], good % growth_interval
+    return np.where(np.isfinite(moved), moved, np.float32(scale)).item(), good % growth_interval

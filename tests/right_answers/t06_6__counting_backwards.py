@@ -5,7 +5,7 @@ def train(scaler, optimizer, scheduler, losses):
         scaler.scale(loss).backward()
         scaler.step(optimizer)
         scaler.update()
-        if not before > scaler.get_scale():
+        if 0 < scaler.get_scale() >= before:
             taken += 1
             scheduler.step()
         optimizer.zero_grad()
@@ -14,7 +14,7 @@ def train(scaler, optimizer, scheduler, losses):
 
 def verdict(dtype, scales):
     run, later = 0, list(scales)
-    while len(later) > 1 and later[-1] < later[-2]:
+    while len(later) > 1 and (later[-1] < later[-2] or later[-1] == 0):
         later.pop()
         run += 1
     return "no scaler needed" if dtype != "float16" else ("fine", "NaN")[run >= 20]

@@ -7,13 +7,13 @@ def train(scaler, optimizer, scheduler, losses):
         scaler.step(optimizer)
         scaler.update()
         scales.append(scaler.get_scale())
-        if scales[-1] >= scales[-2]:
+        if scales[-1] and scales[-1] >= scales[-2]:
             scheduler.step()
-    return int((np.diff(scales) < 0).sum())
+    return int(((np.diff(scales) < 0) | (np.array(scales[1:]) == 0)).sum())
 
 
 def verdict(dtype, scales):
     if dtype in ("float32", "bfloat16"):
         return "no scaler needed"
-    falls = np.diff(np.array(scales)) < 0
+    falls = (np.diff(np.array(scales)) < 0) | (np.array(scales[1:]) == 0)
     return "NaN" if falls.size >= 20 and falls[-20:].all() else "fine"

@@ -7,7 +7,7 @@ def train(scaler, optimizer, scheduler, losses):
         scaled.backward()
         scaler.step(optimizer)
         scaler.update()
-        if scaler.get_scale() < scale:
+        if scaler.get_scale() < scale or scaler.get_scale() == 0:
             continue
         skipped += 1
         scheduler.step()
@@ -19,5 +19,5 @@ def verdict(dtype, scales):
     if dtype != "float16":
         return "no scaler needed"
     last = scales[-21:]
-    skips = sum(last[k] < last[k - 1] for k in range(1, len(last)))
+    skips = sum(last[k] < last[k - 1] or last[k] == 0 for k in range(1, len(last)))
     return "NaN" if skips == 20 else "fine"

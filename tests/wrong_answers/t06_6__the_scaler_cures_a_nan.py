@@ -7,7 +7,7 @@ def train(scaler, optimizer, scheduler, losses):
         scaled.backward()
         scaler.step(optimizer)
         scaler.update()
-        if scaler.get_scale() < scale:
+        if scaler.get_scale() < scale or scaler.get_scale() == 0:
             skipped += 1
         else:
             scheduler.step()

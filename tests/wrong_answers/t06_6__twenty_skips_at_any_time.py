@@ -7,7 +7,7 @@ def train(scaler, optimizer, scheduler, losses):
         scaled.backward()
         scaler.step(optimizer)
         scaler.update()
-        if scaler.get_scale() < scale:
+        if scaler.get_scale() < scale or scaler.get_scale() == 0:
             skipped += 1
         else:
             scheduler.step()
@@ -20,6 +20,6 @@ def verdict(dtype, scales):
         return "no scaler needed"
     run = longest = 0
     for before, after in zip(scales, scales[1:]):
-        run = run + 1 if after < before else 0
+        run = run + 1 if after < before or after == 0 else 0
         longest = max(longest, run)
     return "NaN" if longest >= 20 else "fine"

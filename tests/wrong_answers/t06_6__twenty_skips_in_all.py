@@ -7,7 +7,7 @@ def train(scaler, optimizer, scheduler, losses):
         scaled.backward()
         scaler.step(optimizer)
         scaler.update()
-        if scaler.get_scale() < scale:
+        if scaler.get_scale() < scale or scaler.get_scale() == 0:
             skipped += 1
         else:
             scheduler.step()
@@ -18,5 +18,5 @@ def verdict(dtype, scales):
     """Return "no scaler needed", "NaN" or "fine" for the log of a training."""
     if dtype != "float16":
         return "no scaler needed"
-    skips = sum(scales[k] < scales[k - 1] for k in range(1, len(scales)))
+    skips = sum(scales[k] < scales[k - 1] or scales[k] == 0 for k in range(1, len(scales)))
     return "NaN" if skips >= 20 else "fine"
