@@ -240,7 +240,7 @@ with task("t05_1"):
     check(call, list(held), exact, traps)
     call = """
         W1, W2 = np.array([[1.0], [-1.0], [0.0]]), np.array([[1.0, 1.0, 1.0]])
-        return plain(scaled_backward(np.array([1.0]), np.array([0.5]), W1, W2, 2.0))
+        return plain(scaled_backward(np.array([1.0]), np.array([0.75]), W1, W2, 4.0))
     """
     traps = {
         open_gate: [[[1.0], [1.0], [1.0]], [[1.0, 0.0, 0.0]]],
@@ -566,11 +566,22 @@ with task("t05_2"):
             array = t05_2_rng.integers(-9, 9, size).astype(float).tolist()
             array[int(t05_2_rng.integers(size))] = bad
             t05_2_check([array], 4.0, each_kind, {missed: False}, "bool({call}[1])")
-    for place in (0, 1, 2):
-        arrays = [t05_2_rng.integers(-9, 9, 4).astype(float).tolist() for _ in range(3)]
-        arrays[place][int(t05_2_rng.integers(4))] = inf
-        traps = {only_first if place == 2 else only_last: False} if place != 1 else {}
-        t05_2_check(arrays, 8.0, each_array, traps, "bool({call}[1])")
+    for bad in (inf, nan):
+        # Found at the start of an array only if that is the middle one, so that each cause of
+        # missing it answers in its own way.
+        calls, right = [], []
+        for place, index in enumerate((1, 0, 2)):
+            arrays = [t05_2_rng.integers(-9, 9, 4).astype(float).tolist() for _ in range(3)]
+            arrays[place][index] = bad
+            listed = ", ".join(f"np.array({array!r}, np.float16)" for array in arrays)
+            calls.append(f"bool(unscale([{listed}], 8.0)[1])")
+            right.append(t05_2_oracle(arrays, 8.0)[1])
+        traps = {
+            only_first: [True, False, False],
+            only_last: [False, False, True],
+            one_element: [False, True, False],
+        }
+        check(f"[{', '.join(calls)}]", right, each_array, traps)
     for array in ([65504.0] * 9, [-65504.0] * 5, [300.0, -400.0, 500.0], [40000.0, 40000.0]):
         t05_2_check([array], 1.0, no_alarm, {overflowing: True}, "bool({call}[1])")
     for array in ([nan, -4.0], [8.0, -inf, 1.0], [inf, inf]):
@@ -816,20 +827,20 @@ scaled = train(Arm("scale 2^12, masters", 2.0**12))
 
 
 # %% tags=["nbval-ignore-output"]
-def smooth(runs, width=10):
-    """Return the losses of each run as means over `width` steps."""
-    return [
-        [sum(run.losses[max(0, k - width) : k]) / min(k, width) for k in range(1, 121)]
-        for run in runs
-    ]
+def smooth(losses, width=10):
+    """Return each step's mean over the last `width` steps."""
+    rows = [losses[max(0, k - width) : k] for k in range(1, len(losses) + 1)]
+    return [sum(row) / len(row) for row in rows]
 
 
 arms = {"scale 1, no masters": no_copy, "scale 1, masters": alone}
 arms |= {"scale 2^12, no masters": scaled_no_copy, "scale 2^12, masters": scaled}
+panels = {name: [smooth(run.losses) for run in runs] for name, runs in arms.items()}
+in_fp32_mean = [sum(row) / len(row) for row in zip(*[run.losses for run in in_fp32], strict=True)]
 show(
-    loss_grid({name: smooth(runs) for name, runs in arms.items()}, smooth(in_fp32)),
-    alt="Four panels, three runs each. At scale 1 the loss stays at 2.3, with masters or without. "
-    "At scale 2^12 it falls as in FP32, with masters or without.",
+    loss_grid(panels, [smooth(in_fp32_mean)]),
+    alt="Four panels, three runs each, and the mean of the FP32 runs in grey. At scale 1 the loss "
+    "stays at 2.3, at scale 2^12 it falls as in FP32; both with masters or without.",
 )
 
 # %% [markdown]
@@ -925,7 +936,7 @@ with task("t05_4"):
     upward_only = "an update below 0 moves the weight too, downwards"
     no_master = "that copy is in FP16 too: the master holds the sums exactly"
     eps_only = "the gap beside w is not 2^-10 times w, and at 0 it is not 0"
-    in_fp32 = "a master in FP32 rounds these sums: add them in float64, or as fractions"
+    fp32_copy = "a master in FP32 rounds these sums: add them in float64, or as fractions"
     rounded_update = "the update was rounded to FP16 before it was added"
     rounded_twice = "both arms rounded the update to FP16: only their sums are to be rounded"
     cut_short = "the count stopped too early: up to 5,000 steps are possible"
@@ -959,7 +970,12 @@ with task("t05_4"):
     traps = {tie_moves: [[inf, 2.0], [inf, 2.0]], eps_only: [[1.0, 1.0], [1.0, 1.0]]}
     check(call, [[inf, 3.0], [inf, 3.0]], near_zero, traps)
     call = pair.format(w=1792.0, update=2.0**-6 + 2.0**-16)
-    traps = {adds_up: [32.0, 32.0], whole: [inf, 64.0], no_master: [inf, inf], in_fp32: [inf, 33.0]}
+    traps = {
+        adds_up: [32.0, 32.0],
+        whole: [inf, 64.0],
+        no_master: [inf, inf],
+        fp32_copy: [inf, 33.0],
+    }
     check(call, [inf, 32.0], exact, traps)
     call = """
         cases = (1.0, 2.0**-11 + 2.0**-24), (1.0 + 2.0**-10, 2.0**-11 - 2.0**-24)
@@ -1040,7 +1056,7 @@ with task("t05_4"):
             upward_only: [
                 pair if case[1] > 0 else [inf, inf] for case, pair in zip(cases, right, strict=True)
             ],
-            in_fp32: [t05_4_in_fp32(*case) for case in cases],
+            fp32_copy: [t05_4_in_fp32(*case) for case in cases],
             rounded_update: [t05_4_halved(*case, False) for case in cases],
             rounded_twice: [t05_4_halved(*case, True) for case in cases],
             cut_short: [[first, n if n <= 1000 else inf] for first, n in right],
