@@ -10,8 +10,9 @@ there in the code.
 That report is years old and still open
 ([pytorch#55585](https://github.com/pytorch/pytorch/issues/55585)), and the usual answer is to
 ignore it. Better: build the scaler, about 40 lines of numpy, and see what it decides and what it
-cannot. You need to know why one scales a loss (`05_loss_scaling`), but no GPU. There
-are six tasks; plan about an hour.
+cannot. You need to know why one scales a loss (`05_loss_scaling`), but no GPU. The six tasks take
+about 70 minutes; half of that lies before *Several optimizers, one scale*, a good place for a
+break.
 
 ## Predict first
 
@@ -19,9 +20,9 @@ Nobody grades these; replace each `None` and run the cell.
 """
 
 # %%
-my_skips = None  # scale 2^24, gradients of -1.4: how many of the first 14 steps are skipped?
+my_skips = None  # scale 2^24, it grows after 3 good steps, gradients -1.4: skips in 14 steps?
 my_loss = None  # the loss is inf, but every gradient is finite: is the step skipped? True or False
-my_nan = None  # the loss is NaN at every step: where does the scale end up?
+my_nan = None  # the loss is NaN at every step: where does a scale of 2^16 end up?
 my_resume = None  # which parts of a scaler belong into a checkpoint, beside the scale?
 
 # %% [markdown]
@@ -111,9 +112,9 @@ Return the pair `(scale, tracker)` after a step:
 
 PyTorch keeps the scale as float32: the product is taken in double precision and rounded once.
 It has no smallest scale, but a largest: where the grown scale would be inf in float32, the scale
-stays, and the tracker starts again all the same. `fp32(x)` rounds to float32; what comes back
-is a Python float. Return such a float, too: numpy would round every product with an `np.float32`,
-and the factor before it, to float32.
+stays, and the tracker starts again all the same. `fp32(x)` rounds to float32 and gives a Python
+float. Return a Python float, too: a product with an `np.float32` is taken in float32, and the
+factor is rounded before it.
 
 In this lesson solutions use numpy. `torch` and `ampcourse.amp` are for looking: the grader
 refuses a solution that imports one of them. Nor may a solution use the library's names that
@@ -222,9 +223,10 @@ with task("t06_1"):
     traps |= {waits: [*start, (2.0**127, 2)]}
     call = 'play(next_state, "...", scale=2.0**126, tracker=1, growth_interval=2)'
     check(call, [*start, (2.0**127, 0)], top, traps)
-    power = "the limit is inf, not a power of two: 1.5 times 2^127 is a float32"
-    call = 'play(next_state, "..", scale=2.0**127, growth_factor=1.5, growth_interval=1)'
-    check(call, [(1.5 * 2.0**127, 0)] * 2, top, {power: [(2.0**127, 0)] * 2})
+    power = "the limit is inf, not a power of two: 1.125 times 2^127 is a float32"
+    call = 'play(next_state, "...", scale=1.5 * 2.0**126, growth_factor=1.5, growth_interval=1)'
+    right = [(1.125 * 2.0**127, 0), (1.6875 * 2.0**127, 0), (1.6875 * 2.0**127, 0)]
+    check(call, right, top, {power: [(1.5 * 2.0**126, 0)] * 3})
     ### BEGIN HIDDEN TESTS
     from random import Random
 
@@ -309,9 +311,7 @@ print("loss", loss.item(), " x", x.tolist(), " tracker", small.state_dict()["_gr
 # %% [markdown]
 r"""
 The scaled gradients are divided by the scale before the optimizer sees them, and they have to be
-FP32 for that: in FP16 the division would flush again what the scale had rescued. Who calls
-`.half()` on the weights therefore meets "Attempting to unscale FP16 gradients"
-([LLaVA#363](https://github.com/haotian-liu/LLaVA/issues/363)).
+FP32 for that: in FP16 the division would flush again what the scale had rescued.
 
 ### t06_2 · unscale and found_inf
 
@@ -669,9 +669,10 @@ print("gradient", w.grad.item(), " weight", w.item())
 r"""
 Divided by 8 twice, an update eight times too small, and not a word. (With a scale of 65536 it
 would be 65536 times too small.) Other mistakes are told, and now that you know the memory behind
-it you can read what PyTorch says. Each of these sends people searching
+it you can read what PyTorch says. These send people searching
 ([Swin-Transformer#311](https://github.com/microsoft/Swin-Transformer/issues/311),
-[accelerate#328](https://github.com/huggingface/accelerate/issues/328)):
+[accelerate#328](https://github.com/huggingface/accelerate/issues/328),
+[LLaVA#363](https://github.com/haotian-liu/LLaVA/issues/363)):
 """
 
 
@@ -1148,7 +1149,7 @@ r"""
 **The scheduler.** A skipped step is no step, so the schedule should wait. But `scaler.step` gives
 no status: it returns what `optimizer.step` returned, and that is None for a taken step, too. The
 scale tells: `update()` makes it smaller after a skipped step, and never after a taken one. (It may
-also grow, after a step that was taken.) One end of this rule comes below: 0 cannot get smaller.
+also grow, after a step that was taken.)
 
 **A NaN that no scale can cure.** If the loss itself is NaN, every gradient is NaN at any scale.
 The scaler knows nothing of that and halves, step by step, and nothing stops it. In
@@ -1168,9 +1169,23 @@ r"""
 Twenty halvings take a factor of a million off. What still overflows then was not the scale's
 fault: look for the first inf or NaN of the *forward* pass.
 
-From a scale of 0 there is no way back, since 0 times any factor is 0. A scale of 0 therefore
-counts as skips that never end: a step is skipped if the scale after it is smaller than before,
-**or 0**.
+From a scale of 0 there is no way back, since 0 times any factor is 0. As long as the loss is NaN,
+every step is skipped. The first finite loss is worse: its gradient times 0 is 0, which passes as
+finite, and 0 times the inverse of 0 is NaN:
+"""
+
+# %%
+w = torch.nn.Parameter(torch.ones(1))
+sgd, dead = torch.optim.SGD([w], lr=1.0), torch.amp.GradScaler("cpu", init_scale=0.0)
+dead.scale(w.sum()).backward()
+dead.step(sgd)
+dead.update()
+print("weight", w.item(), " tracker", dead.state_dict()["_growth_tracker"])
+
+# %% [markdown]
+r"""
+So no step at a scale of 0 trains anything, and `get_scale` cannot show it by getting smaller.
+From here on a step counts as skipped if the scale after it is smaller than before, **or 0**.
 
 **BF16 needs no scaler.** It has FP32's range, so there is nothing that a scale could rescue. One
 course scaled BF16 all the same; a reader took the scaler out, and the training failed
@@ -1192,9 +1207,9 @@ r"""
 ### t06_6 · The loop around it
 
 `train` runs one step per loss: scale the loss and call `backward()`, then `scaler.step`,
-`scaler.update`, and `scheduler.step()`, the last only if the optimizer's step was taken. Return how
-many steps were skipped, 0 → 0 included. (`optimizer.zero_grad()` may be called or not: no gradients
-here.) The scaler has PyTorch's methods: `scale`, `step`, `update`, `get_scale`.
+`scaler.update`, and `scheduler.step()`, the last only if the step was not skipped. Return how many
+steps were, those at a scale of 0 included. (`optimizer.zero_grad()` may be called or not: there
+are no gradients here.) The scaler has PyTorch's methods: `scale`, `step`, `update`, `get_scale`.
 
 `verdict` reads the log of a training: the type autocast used, and `scales`, the first scale and
 that after each step. It returns
@@ -1314,7 +1329,7 @@ with task("t06_6"):
     halves = "backoff_factor need not be 0.5: any smaller scale is a skipped step"
     traps = {halves: [2, 4, 5, 6]}
     check(call.format([8.0, 4.0, 4.0, 2.0, 2.0, 1.5, 1.5], [0, 2, 4]), [2, 4, 6], waits, traps)
-    bottom = "a scale of 0 cannot get smaller, but nor is any step taken: 0 counts as a skip"
+    bottom = "a scale of 0 cannot get smaller, but no step trains any more: 0 counts as a skip"
     script_to_0 = [1.0, 1.0, 2.0**-149, 0.0, 0.0, 0.0]
     check(call.format(script_to_0, [1, 2, 3, 4]), [1], waits, {bottom: [1, 4, 5]})
     taken = "that counts taken steps"

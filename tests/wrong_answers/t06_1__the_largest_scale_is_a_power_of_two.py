@@ -1,4 +1,4 @@
-# message: not a power of two: 1.5 times
+# message: not a power of two: 1.125 times
 def next_state(
     scale, tracker, found_inf, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000
 ):
