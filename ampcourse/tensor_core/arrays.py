@@ -11,6 +11,7 @@ from ampcourse.formats import FP32, FloatFormat
 from ampcourse.tensor_core.array_operands import Result, check_array, give_back, is_tensor, read
 from ampcourse.tensor_core.configurations import Configuration, configuration
 from ampcourse.tensor_core.kernel import Side, Sums, side
+from ampcourse.tensor_core.narrow import NarrowSums
 
 #: Sums that are worked on at a time: small enough for the cache, large enough that the calls
 #: into numpy do not count.
@@ -164,7 +165,7 @@ def matrix_shape(
 
 
 def _chain(D: NDArray[np.float64], a: Side, b: Side, rule: Configuration) -> None:
-    sums = Sums(D.shape)
+    sums = (NarrowSums if a.narrow and b.narrow else Sums)(D.shape)
     sums.values[...] = D
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):
         sums.add_chain(a, b, rule)

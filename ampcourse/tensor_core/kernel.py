@@ -22,11 +22,11 @@ Floats = NDArray[np.float64]
 
 #: Stands for the exponent of zero until the rule of zero is applied: below every other sum.
 _NO_EXPONENT = -8192
+#: The same in a byte: beside the largest operand still below every product but zero.
+SMALL_NO_EXPONENT = -60
 _FRACTION_BITS = 52
 _EXPONENT_FIELD = 0x7FF << _FRACTION_BITS
 _BIAS = 1023
-#: The same two of FP32.
-_FRACTION_BITS32, _BIAS32 = 23, 127
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,16 @@ class Side:
 
     values: NDArray[np.floating]
     exponents: NDArray[np.int16]
+    #: The same in a byte, for narrow sides; others do not use it.
+    small_exponents: NDArray[np.int8]
+
+    @property
+    def narrow(self) -> bool:
+        """Whether all operands are finite and have exponents of at most 5 bits."""
+        return self.values.dtype == np.float32
 
     def __getitem__(self, k: slice | list[int] | tuple[slice, ...]) -> Side:
-        return Side(self.values[k], self.exponents[k])
+        return Side(self.values[k], self.exponents[k], self.small_exponents[k])
 
 
 def side(values: Floats, rule: Configuration) -> Side:
@@ -46,8 +53,9 @@ def side(values: Floats, rule: Configuration) -> Side:
     exponents = (values.view(np.int64) >> _FRACTION_BITS & 0x7FF) - _BIAS
     exponents = np.clip(exponents, fmt.emin, fmt.emax).astype(np.int16)
     exponents[values == 0] = _NO_EXPONENT
+    small = np.maximum(exponents, SMALL_NO_EXPONENT).astype(np.int8)
     narrow = fmt.exponent_bits <= 5 and bool(np.isfinite(values).all())
-    return Side(values.astype(np.float32) if narrow else values, exponents)
+    return Side(values.astype(np.float32) if narrow else values, exponents, small)
 
 
 class Sums:
@@ -62,11 +70,6 @@ class Sums:
         self._term = np.empty(shape)
         self._scale = np.empty(shape)
         self._scale_bits = self._scale.view(np.int64)
-        self._scale32 = np.empty(shape, np.float32)
-        self._scale32_bits = self._scale32.view(np.int32)
-        self._term32 = np.empty(shape, np.float32)
-        self._whole = np.empty(shape, np.int32)
-        self._whole_sum = np.empty(shape, np.int32)
         self._emax = np.empty(shape, np.int16)
         self._exponent = np.empty(shape, np.int16)
 
@@ -103,10 +106,7 @@ class Sums:
         np.left_shift(self._scale_bits, _FRACTION_BITS, out=self._scale_bits)
         self.values *= self._scale
         np.trunc(self.values, out=self.values)
-        if a.values.dtype == b.values.dtype == np.float32:
-            self._add_narrow_products(a, b, rule)
-        else:
-            self._add_products(a, b)
+        self._add_products(a, b)
         np.subtract(2 * _BIAS << _FRACTION_BITS, self._scale_bits, out=self._scale_bits)
         self.values *= self._scale
         if rule.output_rounding == "toward_zero":
@@ -120,27 +120,6 @@ class Sums:
             self._term *= self._scale
             np.trunc(self._term, out=self._term)
             self.values += self._term
-
-    def _add_narrow_products(self, a: Side, b: Side, rule: Configuration) -> None:
-        """Do the same in half the memory, for finite operands with exponents of 5 bits."""
-        # The scale again as FP32: no product is below 2^-48 but zero, so that more than 2^100
-        # would serve none; beside a C of infinity or NaN, products do not matter.
-        np.subtract(rule.fraction_bits + _BIAS32, self._emax, out=self._exponent)
-        np.minimum(self._exponent, 100 + _BIAS32, out=self._exponent)
-        np.maximum(self._exponent, 0, out=self._exponent)
-        np.copyto(self._scale32_bits, self._exponent)
-        np.left_shift(self._scale32_bits, _FRACTION_BITS32, out=self._scale32_bits)
-        for start in range(0, len(a.values), 16):
-            part = slice(start, start + 16)
-            for k, (x, y) in enumerate(zip(a.values[part], b.values[part], strict=True)):
-                np.multiply(x, y, out=self._term32)
-                self._term32 *= self._scale32
-                if k == 0:
-                    np.copyto(self._whole_sum, self._term32, casting="unsafe")
-                    continue
-                np.copyto(self._whole, self._term32, casting="unsafe")
-                self._whole_sum += self._whole
-            self.values += self._whole_sum
 
     def _find_emax(self, a: Side, b: Side, rule: Configuration) -> None:
         """Set emax to the largest exponent among the products and C."""
