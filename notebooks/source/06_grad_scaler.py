@@ -11,8 +11,7 @@ That report is years old and still open
 ([pytorch#55585](https://github.com/pytorch/pytorch/issues/55585)), and the usual answer is to
 ignore it. Better: build the scaler, about 40 lines of numpy, and see what it decides and what it
 cannot. You need to know why one scales a loss (`05_loss_scaling`), but no GPU. The six tasks take
-about 70 minutes; half of that lies before *Several optimizers, one scale*, a good place for a
-break.
+about 70 minutes; after the third is a good place for a break.
 
 ## Predict first
 
