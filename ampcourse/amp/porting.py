@@ -7,6 +7,7 @@ and it was never on PyPI: the `apex` there is an extension of the web framework 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
@@ -41,7 +42,7 @@ PORTING: tuple[Port, ...] = (
         'amp.initialize(model, optimizer, opt_level="O1")',
         "scaler = GradScaler(device); with autocast(device, dtype=torch.float16): the forward pass",
         "The nearest of the levels. O1 patched torch for good; autocast ends with its block, and "
-        "its lists are other ones: they depend on the device, and BCE on FP16 is still an error.",
+        "its lists are other ones, which depend on the device. BCE on FP16 stays an error on CUDA.",
     ),
     Port(
         'amp.initialize(model, optimizer, opt_level="O2")',
@@ -124,7 +125,8 @@ PORTING: tuple[Port, ...] = (
     Port(
         "amp.register_float_function(torch, 'sigmoid')",
         "with autocast(device, enabled=False): torch.sigmoid(x.float())",
-        "autocast's lists take no additions from Python.",
+        "autocast's lists stay as they are; torch.library.register_autocast adds operators made "
+        "with torch.library, and no functions.",
     ),
 )
 
@@ -151,9 +153,9 @@ def which_apex(path: Sequence[str] | None = None) -> InstalledApex:
 
     Looks along `path`, a list of folders, or else along sys.path.
     """
-    folders = None if path is None else list(path)
+    folders = list(sys.path if path is None else path)
     spec = PathFinder.find_spec("apex", folders)
-    found = distributions(name="apex", **({} if folders is None else {"path": folders}))
+    found = distributions(name="apex", path=folders)
     metadata = next((item.metadata for item in found), None)
     version = metadata["Version"] if metadata is not None else None
     if spec is None:

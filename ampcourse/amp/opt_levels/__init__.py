@@ -10,8 +10,13 @@ torch.amp. A script runs with one import changed:
         scaled_loss.backward()
     optimizer.step()
 
-Where there is no GPU, a CPU will do; FP16 is slow there. Not here: Apex's fused optimizers, its
-amp.init of 2018, and what it did for torch before 1.0.
+Where there is no GPU, a CPU will do. FP16 is slow there, and torch 2.14 has no FP16
+LocalResponseNorm for it, so O3 stops at one; the other layers of torch.nn run. Not here: Apex's
+fused optimizers, its amp.init of 2018, and what it did for torch before 1.0.
+
+Deviations, each said where it is: a second `initialize` takes off the first one's patches, and
+`deactivate` takes them off for good; a kept cast weight is dropped when the weight has changed;
+errors come before anything has changed; gradients put aside come back if a backward raises.
 
 The table of the levels, `PROPERTIES`, needs no torch; the rest imports it when first asked for.
 """

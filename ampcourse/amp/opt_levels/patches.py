@@ -62,6 +62,8 @@ def patch_torch(casts: Casts, registered: Iterable[Registration] = ()) -> Patche
     promoted = *lists.TENSOR_PROMOTED, *_methods(lists.TORCH_PROMOTED)
     patches.cover(functional, lists.FUNCTIONAL_FP16, casts.to_fp16)
     patches.cover(functional, lists.FUNCTIONAL_FP32, casts.to_fp32)
+    patches.cover(functional, _shared(lists.TORCH_FP16), casts.to_fp16)
+    patches.cover(functional, _shared(lists.TORCH_PROMOTED), casts.promote)
     patches.cover(torch, lists.TORCH_FP16, casts.to_fp16)
     patches.cover(torch, lists.TORCH_FP32, casts.to_fp32)
     patches.cover(tensor, fp16, casts.to_fp16)
@@ -79,6 +81,13 @@ def patch_torch(casts: Casts, registered: Iterable[Registration] = ()) -> Patche
 
 def _methods(names: Iterable[str]) -> list[str]:
     return [name for name in names if hasattr(torch.Tensor, name)]
+
+
+def _shared(names: Iterable[str]) -> list[str]:
+    # In Apex's days F.prelu and F.bilinear called torch's; now they are torch's, and a patch of
+    # torch does not reach them. What torch.nn.functional lists itself is patched by now.
+    functional = torch.nn.functional
+    return [name for name in names if getattr(functional, name, None) is getattr(torch, name, 0)]
 
 
 def _in_place(names: Iterable[str]) -> list[str]:
