@@ -19,6 +19,16 @@ QUESTIONS = ("has_torch_function", "has_torch_function_unary", "has_torch_functi
 _opened_names: dict[int, dict[str, Any]] = {}
 
 
+#: Python versions of ops that cast inside, by name.
+DECOMPOSED: dict[str, Callable[..., Any]] = {}
+
+
+@cache
+def body_of(func: Callable[..., Any]) -> Callable[..., Any] | None:
+    """Return a function in Python that calls the same ops as `func`, or None for a plain op."""
+    return DECOMPOSED.get(getattr(func, "__name__", "")) or opened(func)
+
+
 @cache
 def opened(func: Callable[..., Any]) -> Callable[..., Any] | None:
     """Return a copy of a Python function that does not offer itself to overrides, else None.

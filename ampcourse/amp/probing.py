@@ -233,11 +233,13 @@ def _type_of(output: Outcome, low: torch.dtype) -> str:
 def probe(calls: list[Call], low: torch.dtype) -> dict[str, Any]:
     """Return one op's entry of the table, from calls of it.
 
-    An op whose calls point to different lists is one that casts inside.
+    If its calls point to different lists, the strongest counts, and the op casts inside.
     """
     found = Counter(classify(call, low) for call in calls)
     category = min(found, key=CATEGORIES.index)
-    inside = len(found) > 1 or any(casts_inside(call, low, category) for call in calls)
+    inside = category != "follows_input" and any(
+        casts_inside(call, low, category) for call in calls
+    )
     entry: dict[str, Any] = {"category": category, "types": output_types(calls, low)}
     if inside:
         entry["casts_inside"] = True
