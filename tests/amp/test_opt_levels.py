@@ -364,6 +364,44 @@ def test_what_was_selected_is_printed_unless_verbosity_is_0(
     assert capsys.readouterr().out == ""
 
 
+IMAGE, TOKENS = torch.rand(2, 4, 6, 6), torch.rand(5, 2, 4)
+LAYERS: dict[str, tuple[Callable[[], nn.Module], torch.Tensor]] = {
+    "Linear": (lambda: nn.Linear(6, 3), IMAGE),
+    "Conv2d": (lambda: nn.Conv2d(4, 2, 3), IMAGE),
+    "ConvTranspose2d": (lambda: nn.ConvTranspose2d(4, 2, 3), IMAGE),
+    "BatchNorm2d": (lambda: nn.BatchNorm2d(4), IMAGE),
+    "InstanceNorm2d": (lambda: nn.InstanceNorm2d(4, affine=True), IMAGE),
+    "GroupNorm": (lambda: nn.GroupNorm(2, 4), IMAGE),
+    "LayerNorm": (lambda: nn.LayerNorm(6), IMAGE),
+    "RMSNorm": (lambda: nn.RMSNorm(6), IMAGE),
+    "PReLU": (lambda: nn.Sequential(nn.Linear(6, 6), nn.PReLU()), IMAGE),
+    "Upsample": (lambda: nn.Sequential(nn.Linear(6, 6), nn.Upsample(scale_factor=2)), IMAGE),
+    "LSTM": (lambda: nn.LSTM(4, 3), TOKENS),
+    "GRUCell": (lambda: nn.GRUCell(4, 3), TOKENS[0]),
+    "TransformerEncoderLayer": (lambda: nn.TransformerEncoderLayer(4, 2, 8), TOKENS),
+    "Embedding": (lambda: nn.Embedding(9, 3), torch.arange(9)),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("level", ["O1", "O2", "O3"])
+def test_common_layers_train_at_every_level(level: str, name: str) -> None:
+    make, x = LAYERS[name]
+    torch.manual_seed(0)
+    model = make()
+    optimizer = sgd(model)
+    model, optimizer = amp.initialize(model, optimizer, opt_level=level, verbosity=0)
+    output = model(x)
+    while isinstance(output, tuple):
+        output = output[0]
+    with amp.scale_loss(output.float().square().mean(), optimizer) as scaled:
+        scaled.backward()
+    optimizer.step()
+    for param in model.parameters():
+        assert param.grad.dtype == param.dtype
+        assert param.isfinite().all()
+
+
 def half_parameter() -> nn.Module:
     return nn.Linear(1, 1).half()
 
