@@ -1,0 +1,14 @@
+# message: still clipped, but by less
+def shrink(norm, max_norm, scale):
+    """Return by which factor clipping before unscale_ makes an update too short."""
+    return scale
+
+
+def clipped_step(net, optimizer, scaler, rows, max_norm):
+    """Take one training step on score(net, rows), with the gradient clipped to max_norm."""
+    optimizer.zero_grad()
+    scaler.scale(score(net, rows)).backward()
+    scaler.unscale_(optimizer)
+    clip_grad_norm_(net.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()

@@ -1,0 +1,15 @@
+# message: clipped while it was still scaled
+def shrink(norm, max_norm, scale):
+    """Return by which factor clipping before unscale_ makes an update too short."""
+    right = min(norm, max_norm)
+    wrong = min(norm * scale, max_norm) / scale
+    return right / wrong
+
+
+def clipped_step(net, optimizer, scaler, rows, max_norm):
+    """Take one training step on score(net, rows), with the gradient clipped to max_norm."""
+    optimizer.zero_grad()
+    scaler.scale(score(net, rows)).backward()
+    clip_grad_norm_(net.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()

@@ -1,0 +1,16 @@
+# message: not each of its elements
+def shrink(norm, max_norm, scale):
+    """Return by which factor clipping before unscale_ makes an update too short."""
+    right = min(norm, max_norm)
+    wrong = min(norm * scale, max_norm) / scale
+    return right / wrong
+
+
+def clipped_step(net, optimizer, scaler, rows, max_norm):
+    """Take one training step on score(net, rows), with the gradient clipped to max_norm."""
+    optimizer.zero_grad()
+    scaler.scale(score(net, rows)).backward()
+    scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_value_(net.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()

@@ -1,0 +1,12 @@
+# message: the sum by the number of micro-batches
+def accumulate(net, optimizer, scaler, batches, every, max_norm):
+    """Train with one clipped step for every so many micro-batches."""
+    optimizer.zero_grad()
+    for i, rows in enumerate(batches, 1):
+        scaler.scale(score(net, rows)).backward()
+        if i % every == 0:
+            scaler.unscale_(optimizer)
+            clip_grad_norm_(net.parameters(), max_norm)
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad()

@@ -1,0 +1,12 @@
+# message: No inf checks were recorded prior to update
+def accumulate(net, optimizer, scaler, batches, every, max_norm):
+    """Train with one clipped step for every so many micro-batches."""
+    optimizer.zero_grad()
+    for i, rows in enumerate(batches, 1):
+        scaler.scale(score(net, rows) / every).backward()
+        if i % every == 0:
+            scaler.unscale_(optimizer)
+            clip_grad_norm_(net.parameters(), max_norm)
+            scaler.step(optimizer)
+            optimizer.zero_grad()
+        scaler.update()

@@ -1,0 +1,12 @@
+# message: was flushed to 0 in FP16
+def penalised_step(net, optimizer, scaler, rows, weight):
+    """Take one training step on score plus a penalty on its gradient; return the penalty."""
+    optimizer.zero_grad()
+    x = rows.clone().requires_grad_()
+    loss = score(net, x)
+    (gradient,) = torch.autograd.grad(loss, x, create_graph=True)
+    penalty = weight * gradient.square().sum()
+    scaler.scale(loss + penalty).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    return penalty.item()
