@@ -9,7 +9,6 @@ from ampcourse.plotting.style import (
     CARD,
     GREY,
     INK,
-    PURPLE,
     RULE,
     VERMILLION,
     new_axes,
@@ -21,12 +20,15 @@ if TYPE_CHECKING:
 
     from ampcourse.dynamic_range import ScaledView
 
-# Place of a bar → face, edge and hatch: the hatch tells it without colour.
+_PALE = "#A6CCE3"  # BLUE over white
+
+# Place of a bar → face, edge and hatch, as in the gradient window (widgets/static): what the
+# format keeps is blue, what it loses is hatched in red. The hatch tells it without colour.
 _LOOKS = {
-    "below": (VERMILLION, CARD, None),
-    "subnormal": (VERMILLION, CARD, None),
+    "below": (_PALE, BLUE, None),
+    "subnormal": (_PALE, BLUE, None),
     "normal": (BLUE, CARD, None),
-    "above": (CARD, PURPLE, "xxxx"),
+    "above": (CARD, VERMILLION, "xxxx"),
 }
 _FLUSHED = (CARD, VERMILLION, "////")
 _ZERO = (GREY, CARD, None)
@@ -114,7 +116,7 @@ def _draw_lost(ax: Axes, view: ScaledView, left: float, share: float) -> float:
 
 
 def _draw_window(ax: Axes, view: ScaledView, span: tuple[float, float], top: float) -> None:
-    """Mark where the classes begin, with their names on top; colour is not needed to read it."""
+    """Shade the format's range and mark where its parts begin, with their names on top."""
     edges = [span[0], view.smallest, view.normal, view.end, span[1]]
     for place, start, stop in zip(_LOOKS, edges, edges[1:], strict=False):
         left, right = max(start, span[0]), min(stop, span[1])
@@ -122,8 +124,8 @@ def _draw_window(ax: Axes, view: ScaledView, span: tuple[float, float], top: flo
             continue
         if left > span[0]:
             ax.axvline(left, color=INK, linewidth=1.2, linestyle=(0, (4, 2)))
-        if place in ("below", "above"):
-            ax.axvspan(left, right, color=RULE, alpha=0.5, zorder=0, linewidth=0)
+        if place in ("subnormal", "normal"):
+            ax.axvspan(left, right, color=RULE, alpha=0.4, zorder=0, linewidth=0)
         if right - left > _WORD * (span[1] - span[0]):
             ax.text((left + right) / 2, top * 0.985, WORDS[place], ha="center", va="top", size=9)
 

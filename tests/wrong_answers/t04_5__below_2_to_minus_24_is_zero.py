@@ -2,6 +2,6 @@
 def sort_zeros(half, single, scale):
     size = np.abs(single)
     lost = (size > 0) & (size < 2.0**-24)
-    true = single == 0
+    true = (half == 0) & (single == 0)
     scaled = (single.astype(np.float64) * scale).astype(np.float16)
     return int(true.sum()), int(lost.sum()), int((lost & (scaled != 0)).sum())
