@@ -38,6 +38,10 @@ def parser() -> argparse.ArgumentParser:
     grade.add_argument("files", nargs="+", type=Path, metavar="FILE")
     grade.add_argument("--json", action="store_true", help="print the reports as JSON")
     grade.set_defaults(run=run_grade)
+    diagnose = commands.add_parser("diagnose", help="run a training script, say what is wrong")
+    diagnose.add_argument("script", type=Path, metavar="SCRIPT")
+    diagnose.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its own")
+    diagnose.set_defaults(run=run_diagnose)
     return root
 
 
@@ -72,3 +76,10 @@ def run_grade(options: argparse.Namespace) -> int:
     if options.json:
         print(as_json(reports))
     return int(any(report.problem for report in reports))
+
+
+def run_diagnose(options: argparse.Namespace) -> int:
+    """Run a script under `watch` and print what was found; its own status, or 1 for findings."""
+    from ampcourse.diagnose.script import run_script
+
+    return run_script(options.script, options.arguments)

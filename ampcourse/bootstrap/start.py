@@ -16,6 +16,7 @@ EXTRAS = {
     "lab": frozenset({"lab"}),
     "build": frozenset({"lab"}),
     "grade": frozenset({"lab"}),
+    "diagnose": frozenset({"lab"}),
     "test": frozenset({"lab", "test"}),
 }
 
