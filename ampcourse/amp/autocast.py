@@ -14,13 +14,14 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import torch
 from torch.overrides import TorchFunctionMode
 
-from ampcourse.amp.composites import body_of
-from ampcourse.amp.op_policy import policy
+from ampcourse.amp.composites import APPLIES, DECOMPOSED, opened
+from ampcourse.amp.op_policy import OpPolicy, policy
 
 # --- the core: what happens to a call ------------------------------------------------------------
 
@@ -36,12 +37,12 @@ class _Casting(TorchFunctionMode):
         kwargs = kwargs or {}
         if not _state.enabled:
             return func(*args, **kwargs)
-        body = body_of(func)
+        body = _body(func, _state.enabled)
         if body is not None and func not in self.running:
             return self._run(body, func, args, kwargs)
         for device, low in _state.enabled:
             category = _category(func, device)
-            if category != "follows_input" and kwargs.get("out") is None:
+            if category != "follows_input" and _applies(func, device, args, kwargs):
                 args, kwargs = _cast_all(category, device, low, args, kwargs)
         return func(*args, **kwargs)  # with the mode off: what the op calls runs as it is
 
@@ -123,10 +124,39 @@ def _widest(tensors: Iterator[torch.Tensor], low: torch.dtype) -> torch.dtype:
 
 
 @functools.cache
+def _entry(func: Callable[..., Any], device: str) -> OpPolicy | None:
+    # An overload of torch.ops carries its own name after a dot.
+    return policy(device).get(getattr(func, "__name__", "").split(".")[0])
+
+
+@functools.cache
 def _category(func: Callable[..., Any], device: str) -> str:
-    name = func.__name__.split(".")[0] if hasattr(func, "__name__") else ""
-    entry = policy(device).get(name)
-    return "follows_input" if entry is None or entry.casts_inside else entry.category
+    entry = _entry(func, device)
+    if entry is None or (entry.casts_inside and entry.name not in APPLIES):
+        return "follows_input"
+    return entry.category
+
+
+@functools.cache
+def _body(func: Callable[..., Any], enabled: tuple[tuple[str, torch.dtype], ...]) -> Any:
+    """Return a Python function that calls the same ops as `func`, or None for a plain op."""
+    if isinstance(func, FunctionType):
+        return opened(func)
+    for device, _ in enabled:
+        entry = _entry(func, device)
+        if entry is not None and entry.casts_inside and entry.name in DECOMPOSED:
+            return DECOMPOSED[entry.name]
+    return None
+
+
+def _applies(func: Callable[..., Any], device: str, args: Any, kwargs: Any) -> bool:
+    """Return whether a call is cast at all: not one with out=, nor one that casts inside only."""
+    if kwargs.get("out") is not None:
+        return False
+    entry = _entry(func, device)
+    if entry is None or not entry.casts_inside:
+        return True
+    return APPLIES[entry.name](args, kwargs)
 
 
 # --- regions -------------------------------------------------------------------------------------
@@ -144,7 +174,7 @@ class _State(threading.local):
 
     def __init__(self) -> None:
         self.regions: dict[str, _Region] = {}
-        self.enabled: list[tuple[str, torch.dtype]] = []
+        self.enabled: tuple[tuple[str, torch.dtype], ...] = ()
         self.cache_enabled = True
         self.cast_weights: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
         self.depth = 0
@@ -152,13 +182,15 @@ class _State(threading.local):
 
     def set(self, regions: dict[str, _Region], cache_enabled: bool) -> None:
         self.regions, self.cache_enabled = regions, cache_enabled
-        self.enabled = [(name, region.dtype) for name, region in regions.items() if region.enabled]
+        self.enabled = tuple(
+            (device, region.dtype) for device, region in regions.items() if region.enabled
+        )
 
 
 _state = _State()
 
 
-class autocast:  # noqa: N801 - torch's name
+class autocast:
     """A region in which ops run in the type that suits them; as torch.autocast, with its arguments.
 
     `device_type` is "cpu" or "cuda", whose tensors the region casts; `dtype` the lower precision

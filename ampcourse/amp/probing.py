@@ -301,7 +301,10 @@ def _samples() -> Iterator[tuple[Callable[..., Any], Any, Any]]:
 
 
 def _more_samples() -> Iterator[tuple[Callable[..., Any], Any, Any]]:
-    """Yield calls of ops that torch has no samples for."""
+    """Yield calls of ops that torch has no samples for.
+
+    Not torch.lstm: whether its fused layer runs in 16 bits at all depends on the CPU.
+    """
     x, square = torch.randn(3, 4), torch.randn(3, 3)
     gates = (torch.randn(8, 4), torch.randn(8, 2), torch.randn(8), torch.randn(8))
     three = (torch.randn(6, 4), torch.randn(6, 2), torch.randn(6), torch.randn(6))
@@ -318,7 +321,6 @@ def _more_samples() -> Iterator[tuple[Callable[..., Any], Any, Any]]:
     yield torch.gru_cell, (x, state, *three), {}
     yield torch.rnn_tanh_cell, (x, state, *one), {}
     yield torch.rnn_relu_cell, (x, state, *one), {}
-    yield torch.lstm, (batch, (state[None], state[None]), gates, *layers), {}
     yield torch.gru, (batch, state[None], three, *layers), {}
     yield torch.rnn_tanh, (batch, state[None], one, *layers), {}
     yield torch.rnn_relu, (batch, state[None], one, *layers), {}
