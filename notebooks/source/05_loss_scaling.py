@@ -888,14 +888,15 @@ show(
 
 # %% [markdown]
 r"""
-The rows decide, the columns do not: here the scale is what matters. Masters cannot bring back a
-gradient that is 0, and the first layer says why:
+One line per seed, in grey the mean of the FP32 runs; each point is a mean over ten steps. The rows
+decide, the columns do not: here the scale is what matters. Masters cannot bring back a gradient
+that is 0. Here are the zeros in the gradient of the first layer:
 """
 
 # %% tags=["nbval-ignore-output"]
 for name, runs in {"FP32": in_fp32, **arms}.items():
     first = [sum(step[0] for step in run.zeros) / len(run.zeros) for run in runs]
-    print(f"{name:24} zeros in the first layer's gradient:", *(f"{share:5.1%}" for share in first))
+    print(f"{name:24} zeros:", *(f"{share:5.1%}" for share in first))
 
 # %% [markdown]
 r"""
@@ -1362,8 +1363,8 @@ kept in it lose even more updates.
 ### t05_6 · Choose the remedy
 
 A run is described by a record, the next cell. It trains in the type `compute`, and its optimizer
-keeps the weights in the type `weights`: `"fp32"` with masters, and under autocast. Two shares were
-measured beside the run:
+keeps the weights in the type `weights`: `"fp32"` with masters, and under autocast. Two shares,
+from 0 to 1, were measured beside the run:
 
 - `flushed`: of the gradients that are not 0 in FP32, how many would be 0 in **FP16**;
 - `lost`: of the updates, how many would be too small for a weight, were it kept in the type
@@ -1568,7 +1569,7 @@ First what came of your predictions:
 # %%
 print("2**12 makes updates larger how many times: you said", my_update, "- it is 1")
 print("1.0 + 2**-12 in FP16 moves after steps:    you said", my_steps, "- it is never")
-print("Adam, FP16 and FP32 copy, times FP32:      you said", my_memory, "- it is 1: 16 bytes each")
+print("Adam, FP16 and FP32 copy, times FP32:      you said", my_memory, "- it is 1: 16 bytes")
 print("cure for a NaN loss:                       you said", my_cure, "- it is neither")
 
 # %% [markdown]
