@@ -7,7 +7,7 @@ _initialize.py (1ccaaf4a).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from ampcourse.amp.opt_levels.models import (
     save_in_fp32,
 )
 from ampcourse.amp.opt_levels.optimizers import (
+    OptimizerState,
     check_new,
     disable_casts_in_step,
     process,
@@ -77,8 +78,6 @@ def initialize(
         deactivate()
         _amp_state.opt_properties = replace(PROPERTIES["O0"], enabled=False)
         return returned
-    model_list = _as_list(models, torch.nn.Module, "models")
-    optimizer_list = [] if optimizers is None else _as_list(optimizers, _OPTIMIZER, "optimizers")
     properties = properties_for(
         opt_level,
         cast_model_type=cast_model_type,
@@ -89,9 +88,7 @@ def initialize(
     )
     if num_losses < 1:
         raise ValueError(f"num_losses={num_losses} leaves no loss to scale; give 1 or more")
-    check_models(model_list, _amp_state.allow_incoming_model_not_fp32)
-    for optimizer in optimizer_list:
-        check_new(optimizer)
+    model_list, optimizer_list = _checked(models, [] if optimizers is None else optimizers)
     deactivate()
     _amp_state.verbosity = verbosity
     say(f"Selected optimization level {opt_level}: {BRIEFS[opt_level]}", first_rank_only=True)
@@ -99,10 +96,11 @@ def initialize(
     _prepare_models(model_list, optimizer_list, properties, cast_model_outputs)
     for optimizer in optimizer_list:
         process(optimizer, bool(properties.master_weights))
-    limits = {"min_loss_scale": min_loss_scale, "max_loss_scale": max_loss_scale}
     _amp_state.opt_properties = properties
     _amp_state.loss_scalers = [
-        LossScaler(properties.loss_scale, **limits)  # type: ignore[arg-type]
+        LossScaler(
+            properties.loss_scale, min_loss_scale=min_loss_scale, max_loss_scale=max_loss_scale
+        )
         for _ in range(num_losses)
     ]
     if properties.patch_torch_functions:
@@ -165,10 +163,7 @@ def scale_loss(
                 state.abandon_backward()
             raise
         if not delay_unscale:
-            with disable_casts():
-                scaler.clear_overflow_state()
-                for state in states:
-                    state.finish_backward(scaler)
+            _unscale(states, scaler)
             if not delay_overflow_check and scaler.update_scale():
                 for state in states:
                     skip_next_step(state.optimizer, scaler, loss_id)
@@ -178,7 +173,14 @@ def scale_loss(
         _amp_state.handle.clear_cache()
 
 
-def disable_casts() -> Any:
+def _unscale(states: list[OptimizerState], scaler: LossScaler) -> None:
+    scaler.clear_overflow_state()
+    with disable_casts():
+        for state in states:
+            state.finish_backward(scaler)
+
+
+def disable_casts() -> AbstractContextManager[None]:
     """Return a context in which O1's functions run on the types they get."""
     return nullcontext() if _amp_state.handle is None else _amp_state.handle.disabled()
 
@@ -227,7 +229,15 @@ def load_state_dict(state_dict: dict[str, Any]) -> None:
         scaler._loss_scale, scaler._unskipped = loss_scale, unskipped
 
 
-_OPTIMIZER = torch.optim.Optimizer
+def _checked(
+    models: Any, optimizers: Any
+) -> tuple[list[torch.nn.Module], list[torch.optim.Optimizer]]:
+    model_list = _as_list(models, torch.nn.Module, "models")
+    optimizer_list = _as_list(optimizers, torch.optim.Optimizer, "optimizers")
+    check_models(model_list, _amp_state.allow_incoming_model_not_fp32)
+    for optimizer in optimizer_list:
+        check_new(optimizer)
+    return model_list, optimizer_list
 
 
 def _as_list(given: Any, kind: type, what: str) -> list[Any]:
