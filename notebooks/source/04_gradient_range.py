@@ -122,10 +122,8 @@ that layer at the last recorded step, in FP16 without a scale.
 
 # %% tags=["nbval-ignore-output"]
 last = recorder.histogram("activation_gradient", "7", recorder.steps[-1])
-show(
-    exponents(scaled_view(last.labelled("gradients of the last layer"), "fp16")),
-    alt="Many bars are subnormal in FP16, and some values below them round to zero.",
-)
+view = scaled_view(last.labelled("gradients of the last layer"), "fp16")
+show(exponents(view), alt="Many bars are subnormal, some below round to 0.")
 
 # %% [markdown]
 r"""
@@ -487,7 +485,7 @@ Three more doublings save most of the flushed activation gradients, and about ha
 gradients. And one step says little about a training: the share goes up and down from step to step.
 
 The paper *Mixed Precision Training* scaled a detection network, SSD, by 8, which was enough to
-match FP32. It concludes that activation gradients in $[2^{-27}, 2^{-24})$ had to be kept and
+match FP32. Its authors infer that activation gradients in $[2^{-27}, 2^{-24})$ had to be kept and
 smaller ones did not matter (quoted: Micikevicius et al., 2018; not run here). By the rule of
 t04_2, though, a factor of 8 brings back what lies above $2^{-28}$ and at most at $2^{-25}$, and it
 gives three more digits to every subnormal number up to $2^{-14}$. Which of the two helped SSD, the
@@ -1133,9 +1131,9 @@ one pixel sees padding with eight of its nine weights, and their gradients are 0
 are two such layers; a third steps from 2 × 2 pixels to one and sees padding with five of nine. That
 makes 23.4 %. At 96 pixels none of it is left.
 
-Whether this is the article's quarter we cannot say. It does not tell the size of its images, and
-its training times fit 96 pixels better than 28, by a rough model of ours. What is safe to say: a
-count of $|g| < 2^{-24}$ that does not set true zeros apart tells nothing about FP16.
+Whether this is the article's quarter we cannot say. We do not know the size of its images, and by a
+rough model of ours its training times fit 96 pixels, not 28. What is safe to say: a count of
+$|g| < 2^{-24}$ that does not set true zeros apart says nothing about FP16.
 
 ## What is left of a gradient
 
