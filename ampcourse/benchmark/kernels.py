@@ -18,8 +18,6 @@ import torch
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
-aten = torch.ops.aten
-
 #: Operation → what it is called in a report; all others are "other".
 KINDS = {
     "convolution": "convolution",
@@ -37,7 +35,7 @@ KINDS = {
     "add_": "add",
     "max_pool2d_with_indices": "pooling",
     "max_pool2d_with_indices_backward": "pooling",
-    "mean": "pooling",
+    "mean.dim": "pooling",
     "_to_copy": "cast",
 }
 
@@ -79,7 +77,8 @@ def kernels(func: Any, args: tuple[Any, ...], result: Any, layer: str, phase: st
     if not moved:
         return []
     flops, fmt = _matrix_flops(func, op, args, result)
-    return [Kernel(layer, phase, op, KINDS.get(op, "other"), flops, moved, fmt)]
+    kind = KINDS.get(op) or KINDS.get(f"{op}.{func._overloadname}", "other")
+    return [Kernel(layer, phase, op, kind, flops, moved, fmt)]
 
 
 def size(tensor: torch.Tensor) -> int:

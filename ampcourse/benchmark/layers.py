@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import nn
+from torch.utils._pytree import tree_leaves
 
 from ampcourse.benchmark.kernels import Kernel, kernels
 from ampcourse.memory.rehearsal import MakeOptimizer, Rehearsal, Watcher, rehearse
@@ -123,32 +124,32 @@ class _Ledger(Watcher):
 
     def _enters(self, name: str) -> Callable[[nn.Module, Any], None]:
         def hook(module: nn.Module, args: Any) -> None:
+            # What was computed since the last module is the work of the one around this.
+            self._name_nodes(args)
             self._running.append(self._layer)
             self._layer = name
 
         return hook
 
     def _leaves(self, module: nn.Module, args: Any, output: Any) -> None:
-        if isinstance(output, torch.Tensor) and output.grad_fn is not None:
-            for node in self._new_nodes(output.grad_fn):
-                node.register_prehook(self._undoes(self._layer))
+        self._name_nodes(output)
         self._layer = self._running.pop()
+
+    def _name_nodes(self, tensors: Any) -> None:
+        """Let the backward kernels of what is not named yet belong to the present layer."""
+        waiting = [t.grad_fn for t in tree_leaves(tensors) if isinstance(t, torch.Tensor)]
+        while waiting:
+            node = waiting.pop()
+            if node is not None and node not in self._known:
+                self._known.add(node)
+                node.register_prehook(self._undoes(self._layer))
+                waiting += [before for before, _ in node.next_functions]
 
     def _undoes(self, layer: str) -> Callable[[Any], None]:
         def hook(gradients: Any) -> None:
             self._layer = layer
 
         return hook
-
-    def _new_nodes(self, last: Any) -> Iterator[Any]:
-        # Modules inside this one have ended and named theirs: what is new belongs to this one.
-        waiting = [last]
-        while waiting:
-            node = waiting.pop()
-            if node is not None and node not in self._known:
-                self._known.add(node)
-                yield node
-                waiting += [before for before, _ in node.next_functions]
 
     def _unscales(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         gradients = [p.grad for group in optimizer.param_groups for p in group["params"]]

@@ -176,6 +176,10 @@ class _StorageNumbers:
 class _CastsSeen(TorchDispatchMode):
     """Notes the storages that are conversions of parameters: autocast's weight casts."""
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else the first call imports all of torch._dynamo, which takes seconds
+
     def __init__(self, ids: _StorageNumbers, parameters: set[int]) -> None:
         super().__init__()
         self.storages: set[int] = set()

@@ -54,12 +54,20 @@ def checkpoint(
     random generators: dropout must drop the same elements, or the gradients belong to another
     network. Whatever else `run` changes happens twice: a batch norm's running statistics move
     twice. For loss.backward() only, not torch.autograd.grad; for real training, with DDP say,
-    torch.utils.checkpoint.checkpoint(run, x, use_reentrant=False) does this and more.
+    torch.utils.checkpoint.checkpoint(run, x, use_reentrant=False) does this and more. Raises
+    ValueError if `run` changes x in place, since the second run would start from the changed one.
     """
     # A function of no input with requires_grad gives an output without: then no parameter inside
     # would get a gradient. This one number sees to it.
     reason = torch.ones((), requires_grad=True)
+    before = x._version
     output: torch.Tensor = _Checkpoint.apply(run, _Surroundings(x.device, keep_rng), x, reason)
+    if x._version != before:
+        raise ValueError(
+            "the checkpointed segment changes its input in place, and what it computes a second "
+            "time would start from that; let the segment begin one layer earlier, or give its "
+            "first layer inplace=False"
+        )
     return output
 
 
@@ -91,21 +99,24 @@ class Checkpointed(nn.Module):
 def chain(model: nn.Module) -> nn.Sequential:
     """Return a model as a chain of the same layers: nn.Sequential, or one of torchvision's ResNets.
 
-    A ResNet's chain has each residual block as one layer, since its sum joins input and output.
-    Parameters are shared with the model. Raises ValueError for any other model.
+    A ResNet's chain has each residual block as one layer, since its sum joins input and output,
+    and one layer of the first convolution, its batch norm and its ReLU. Parameters are shared
+    with the model. Raises ValueError for any other model.
     """
     if isinstance(model, nn.Sequential):
         return model
-    stem = ("conv1", "bn1", "relu", "maxpool")
-    if not all(hasattr(model, name) for name in (*stem, "layer1", "layer4", "avgpool", "fc")):
+    stem = ("conv1", "bn1", "relu")
+    rest = ("maxpool", "layer1", "layer2", "layer3", "layer4", "avgpool", "fc")
+    if not all(hasattr(model, name) for name in (*stem, *rest)):
         raise ValueError(
             f"{type(model).__name__} is no chain of layers that is known here; give nn.Sequential "
             "or a ResNet of torchvision"
         )
     stages = [getattr(model, f"layer{i}") for i in (1, 2, 3, 4)]
     blocks = [block for stage in stages for block in stage]
-    first = [getattr(model, name) for name in stem]
-    return nn.Sequential(*first, *blocks, model.avgpool, nn.Flatten(1), model.fc)
+    first = nn.Sequential(*(getattr(model, name) for name in stem))
+    last = (model.avgpool, nn.Flatten(1), model.fc)
+    return nn.Sequential(first, model.maxpool, *blocks, *last)
 
 
 class _Checkpoint(torch.autograd.Function):

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import torch
 from torch import nn
@@ -39,8 +40,17 @@ class Watcher(TorchDispatchMode):
 
     phase = "forward"
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else the first call imports all of torch._dynamo, which takes seconds
+
     def ready(self, rehearsal: Rehearsal) -> None:
         """Look at model, input and optimizer before the step; by default, do nothing."""
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        return func(*args, **(kwargs or {}))
 
 
 @dataclass
