@@ -37,7 +37,7 @@ class _Casting(TorchFunctionMode):
         kwargs = kwargs or {}
         if not _state.enabled:
             return func(*args, **kwargs)
-        body = _body(func, _state.enabled)
+        body = _body(func, _state.enabled, kwargs.get("out") is not None)
         if body is not None and func not in self.running:
             return self._run(body, func, args, kwargs)
         for device, low in _state.enabled:
@@ -75,12 +75,13 @@ def _cast(tensor: torch.Tensor, target: torch.dtype, low: torch.dtype) -> torch.
     """Cast a tensor, a weight only once. Autograd records the cast: its backward casts back."""
     if tensor.dtype == target:
         return tensor
-    is_weight = tensor.dtype == torch.float32 and tensor.requires_grad and tensor.is_leaf
-    if not (is_weight and target == low and _state.cache_enabled and not tensor._is_view()):
+    if not (_state.cache_enabled and target == low and _is_weight(tensor)):
         return tensor.to(target)
     if id(tensor) not in _state.cast_weights:
+        # Recorded even under no_grad, where a later use may need the gradient (pytorch#165068).
         # The weight is kept as well, lest another tensor comes to have its id.
-        _state.cast_weights[id(tensor)] = (tensor, tensor.to(target))
+        with torch.enable_grad():
+            _state.cast_weights[id(tensor)] = (tensor, tensor.to(target))
     return _state.cast_weights[id(tensor)][1]
 
 
@@ -91,6 +92,11 @@ UNSAFE = (
     "gradient may not be representable in float16. Leave the sigmoid away and use "
     "binary_cross_entropy_with_logits or BCEWithLogitsLoss instead."
 )
+
+
+def _is_weight(tensor: torch.Tensor) -> bool:
+    trained = tensor.dtype == torch.float32 and tensor.requires_grad and tensor.is_leaf
+    return trained and not tensor._is_view() and not torch.is_inference_mode_enabled()
 
 
 def _is_eligible(tensor: torch.Tensor, device: str) -> bool:
@@ -138,14 +144,14 @@ def _category(func: Callable[..., Any], device: str) -> str:
 
 
 @functools.cache
-def _body(func: Callable[..., Any], enabled: tuple[tuple[str, torch.dtype], ...]) -> Any:
+def _body(func: Callable[..., Any], enabled: tuple[tuple[str, torch.dtype], ...], out: bool) -> Any:
     """Return a Python function that calls the same ops as `func`, or None for a plain op."""
     if isinstance(func, FunctionType):
         return opened(func)
     for device, _ in enabled:
         entry = _entry(func, device)
-        if entry is not None and entry.casts_inside and entry.name in DECOMPOSED:
-            return DECOMPOSED[entry.name]
+        if entry is not None and entry.casts_inside and not out:
+            return DECOMPOSED.get(entry.name)
     return None
 
 

@@ -21,6 +21,7 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from ampcourse.amp.composites import opened
 
 TABLE = Path(__file__).with_name("op_policy_cpu.json")
 
-#: Per sample of an op, and per name: enough to meet each overload, few enough to take a minute.
+#: Samples of an op, calls per name: enough to meet each overload, few enough to take a minute.
 SAMPLES, CALLS = 10, 6
 
 #: The lists, strongest first: which one an op is on if its calls point to several.
@@ -248,21 +249,21 @@ def probe(calls: list[Call], low: torch.dtype) -> dict[str, Any]:
     return entry
 
 
-def recorded_calls() -> dict[str, list[Call]]:
+def recorded_calls(samples: int = SAMPLES, calls: int = CALLS) -> dict[str, list[Call]]:
     """Return, per name, calls that torch's samples lead to, those inside Python functions too.
 
     Left out are calls without a float32 tensor, in-place ops and out=, which autocast passes by.
     A name that is both a C++ op and a Python function around it stands for the op.
     """
     found: dict[str, list[Call]] = defaultdict(list)
-    for function, args, kwargs in [*_samples(), *_more_samples()]:
+    for function, args, kwargs in [*_samples(samples), *_more_samples()]:
         torch.manual_seed(0)
         with contextlib.suppress(Exception), _Recorder() as recorder:
             function(*fresh(args), **fresh(kwargs))
         for call in recorder.calls:
             if _is_of_interest(call):
                 found[call.name].append(call)
-    return {name: _few(calls) for name, calls in sorted(found.items())}
+    return {name: _few(seen, calls) for name, seen in sorted(found.items())}
 
 
 def _is_of_interest(call: Call) -> bool:
@@ -275,12 +276,12 @@ def _is_of_interest(call: Call) -> bool:
     return any(isinstance(x, torch.Tensor) and x.dtype == torch.float32 for x in leaves)
 
 
-def _few(calls: list[Call]) -> list[Call]:
+def _few(calls: list[Call], count: int) -> list[Call]:
     ops = [call for call in calls if not isinstance(call.func, types.FunctionType)] or calls
-    return ops[:: max(1, len(ops) // CALLS)]
+    return ops[:: max(1, len(ops) // count)]
 
 
-def _samples() -> Iterator[tuple[Callable[..., Any], Any, Any]]:
+def _samples(count: int) -> Iterator[tuple[Callable[..., Any], Any, Any]]:
     """Yield calls of torch's own sample inputs, as function, method and operator."""
     if importlib.util.find_spec("expecttest") is None:
         # torch's samples live beside its tests, whose base class wants this package.
@@ -293,8 +294,8 @@ def _samples() -> Iterator[tuple[Callable[..., Any], Any, Any]]:
         if torch.float32 not in op.dtypes:
             continue
         torch.manual_seed(0)
-        samples = list(op.sample_inputs("cpu", torch.float32))
-        for sample in samples[:: max(1, len(samples) // SAMPLES)]:
+        samples = list(islice(op.sample_inputs("cpu", torch.float32), 50 * count))
+        for sample in samples[:: max(1, len(samples) // count)]:
             for function in (op.op, op.method_variant, op.operator_variant):
                 if function is not None:
                     yield function, (sample.input, *sample.args), sample.kwargs
