@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -30,6 +31,7 @@ class Causes:
         self._names = names
         self._nonfinite = nonfinite
         self._waiting: Origin | None = None
+        self._unused: tuple[Origin, str] | None = None
         self._differentiated = False
         self.found = False  # the first cause; what follows is its consequence
         self.notes: list[str] = []
@@ -71,7 +73,7 @@ class Causes:
                 text = f"the loss at {line} is not finite, and no op that we saw made it so."
                 self._report("first_nonfinite", line, text)
             elif origin.from_scaling:
-                self._note(f"The loss was finite, the scaled loss is not: {origin.text}.")
+                self.note(f"The loss was finite, the scaled loss is not: {origin.text}.")
             else:
                 self._report_origin(origin, f"The loss at {line} has {what_is_wrong(root)}.")
 
@@ -85,14 +87,27 @@ class Causes:
             return
         name = self._names.of_parameter(bad[0])
         seen = f"{len(bad)} of {len(changed)} gradients are not finite, such as that of {name}"
-        if scaling is not None and scaling.scale > 1 and not origin.in_float32_too:
-            text = f"At scale {scaling.scale:g} {seen}; first, {origin.text}. The scaler skips"
-            self._note(f"{text} such a step and lowers the scale: normal while it is rare.")
-        else:
+        if origin.in_float32_too:
             self._report_origin(origin, f"{seen}.")
+        elif scaling is not None and scaling.scale > 1:
+            text = f"At scale {scaling.scale:g} {seen}; first, {origin.text}. The scaler skips"
+            self.note(f"{text} such a step and lowers the scale: normal while it is rare.")
+        else:
+            # Some other loss scaling may be at work: wait whether a step uses these gradients.
+            self._unused = origin, f"{seen}."
 
-    def end(self) -> None:
-        """Report NaN that a model returned, if there was no loss to judge by."""
+    def used(self, parameters: Iterable[torch.Tensor]) -> None:
+        """Look at the gradients that an optimizer step is about to use."""
+        unused, self._unused = self._unused, None
+        if unused is None or self.found:
+            return
+        if any(p.grad is not None and is_nonfinite(p.grad) for p in parameters):
+            self._report_origin(*unused)
+
+    def end(self, stepped: bool) -> None:
+        """Report what waited: gradients if no step was done at all, NaN that a model returned."""
+        if self._unused is not None and not stepped and not self.found:
+            self._report_origin(*self._unused)
         if self._waiting is not None and not self._differentiated and not self.found:
             self._report_origin(self._waiting, "The model returned NaN.")
 
@@ -110,6 +125,7 @@ class Causes:
         self.found = True
         self._nonfinite.forget()
 
-    def _note(self, text: str) -> None:
+    def note(self, text: str) -> None:
+        """Keep something worth knowing, if there is room for it."""
         if len(self.notes) < _MOST_NOTES and text not in self.notes:
             self.notes.append(text)

@@ -87,7 +87,11 @@ class Flushes:
             return
         place, flush = first
         named = [f"{name} {r.share:.0%}" for name, r in self.parameters().items() if r.flushed]
-        how = "no scaler was used" if self.scale is None else f"at scale {self.scale:g}"
+        how = (
+            "the loss not scaled by a GradScaler"
+            if self.scale is None
+            else f"at scale {self.scale:g}"
+        )
         own = f" Of parameters' gradients: {listing(named)}." if named else ""
         self._findings.add(
             "gradient_underflow",

@@ -11,6 +11,8 @@ from torch import nn
 
 from ampcourse.diagnose.numbers_seen import storage_key
 
+_MOST_CASTS = 10_000  # so many are remembered before those that are gone are dropped
+
 
 class Names:
     """Paths of modules and parameters, of the models met so far; the first name found stays."""
@@ -28,6 +30,9 @@ class Names:
 
     def add_cast(self, cast: torch.Tensor, name: str) -> None:
         """Learn that a tensor is a parameter in another type."""
+        if len(self._casts) > _MOST_CASTS:
+            alive = {key: known for key, known in self._casts.items() if known[0]() is not None}
+            self._casts = alive
         self._casts[storage_key(cast)] = (weakref.ref(cast), name)
 
     def of_tensor(self, tensor: torch.Tensor) -> str:

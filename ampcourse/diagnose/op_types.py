@@ -91,6 +91,8 @@ class VanishingEps:
         if op.name in _EPS_AT:
             index = _EPS_AT[op.name]
             eps = op.args[index] if len(op.args) > index else op.kwargs.get("min")
+            if isinstance(eps, torch.Tensor) and not eps.dim() and eps.is_floating_point():
+                eps = eps.item()
             if isinstance(eps, float) and vanishes(eps, dtype):
                 self._findings.add(
                     "vanishing_eps",

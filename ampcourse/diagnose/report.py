@@ -65,7 +65,23 @@ class Report:
             blocks.append("\n".join(f"Note: {note}" for note in self.notes))
         if self.error:
             blocks.append(f"The run ended with {self.error}")
-        return "\n\n".join([*blocks, self.types_text()])
+        return "\n\n".join([*blocks, *self.gradients_text(), self.types_text()])
+
+    def gradients_text(self, most: int = 8) -> list[str]:
+        """Return the share of each float16 gradient that was flushed, as no text or one."""
+        if not self.gradients:
+            return []
+        rows = sorted(self.gradients.items(), key=lambda row: -row[1].share)
+        rows = [(name, flush) for name, flush in rows if flush.flushed]
+        if not rows:
+            return [f"Flushed to 0: nothing, in {len(self.gradients)} gradients made in float16."]
+        lines = [
+            f"  {flush.share:7.2%} {name}: {flush.flushed} of {flush.nonzero} values"
+            for name, flush in rows[:most]
+        ]
+        if len(rows) > most:
+            lines.append(f"          and {len(rows) - most} more (report.gradients)")
+        return ["Flushed to 0 in float16, of gradient values not 0:\n" + "\n".join(lines)]
 
     def types_text(self, most: int = 12) -> str:
         """Return the commonest ops with their types, and the casts of weights, as text."""

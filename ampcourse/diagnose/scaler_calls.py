@@ -63,11 +63,11 @@ class ScalerCalls:
         for output in float_tensors(outputs):
             mark(output, Scaling(id(scaler), scale, state.updates))
         tensors = list(float_tensors(losses))
-        if tensors and not any(tensor.requires_grad for tensor in tensors):
+        if tensors and not torch.is_grad_enabled():
             self._findings.add(
                 "scaled_evaluation",
                 line,
-                f"scale() at {line} multiplied a loss that no gradient can come from by {scale:g}.",
+                f"scale() at {line} multiplied a loss by {scale:g} under no_grad.",
             )
         if self._only_bfloat16():
             self._findings.add(

@@ -26,7 +26,7 @@ from ampcourse.diagnose.patches import Patches, scaler_classes, scheduler_classe
 from ampcourse.diagnose.penalty import Penalties
 from ampcourse.diagnose.place import user_line
 from ampcourse.diagnose.report import Report
-from ampcourse.diagnose.scaler_calls import ScalerCalls
+from ampcourse.diagnose.scaler_calls import ScalerCalls, parameters_of
 from ampcourse.diagnose.steps import Steps, autocast_types
 
 _CLAMPS = {"clamp_", "clamp_min_", "clamp_max_", "_foreach_clamp_min_", "_foreach_clamp_max_"}
@@ -50,7 +50,7 @@ class Session:
             self._findings, self._names, self._gradients, self._types.only_bfloat16
         )
         self._steps = Steps(self._findings, self._names, self._gradients)
-        self._ops = OpWatch(self._look, self._flushes.accumulated, self._running)
+        self._ops = OpWatch(self._see, self._flushes.accumulated, self._running)
         self._in_backward = False
         self._error = ""
 
@@ -84,7 +84,10 @@ class Session:
 
     def failed(self, error: BaseException) -> None:
         """Note the exception that ended the run, and its cause if it is a known one."""
-        self._error = f"{type(error).__name__}: {error}".strip()
+        if isinstance(error, SystemExit):
+            self._error = f"exit status {error.code}" if error.code else ""
+            return
+        self._error = f"{type(error).__name__}: {error}".strip().removesuffix(":")
         if isinstance(error, Exception):
             explain(error, self._findings, self._names)
 
@@ -92,7 +95,7 @@ class Session:
         """Judge what is open; call it once, when nothing more will come."""
         if not self._error:
             self._scalers.end()
-            self._causes.end()
+            self._causes.end(self._steps.asked > 0)
 
     def report(self) -> Report:
         """Return everything known now."""
@@ -115,6 +118,13 @@ class Session:
             yield
         finally:
             self._ops.paused = paused
+
+    def _see(self, op: Op) -> None:
+        """Look at an op; what goes wrong in that is our fault, and must not stop the training."""
+        try:
+            self._look(op)
+        except Exception as error:
+            self._causes.note(f"Could not look at {op.name} in {op.place}: {error!r}.")
 
     def _look(self, op: Op) -> None:
         outputs = op.outputs()
@@ -173,6 +183,7 @@ class Session:
     def _hook_optimizers(self, patches: Patches) -> None:
         def before(optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             with self._aside():
+                self._causes.used(parameters_of(optimizer))
                 self._steps.before_step(optimizer, self._scalers.stepping(), _closure(args, kwargs))
             self._ops.paused = self._ops.paused or not _closure(args, kwargs)
 

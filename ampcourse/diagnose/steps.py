@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -61,8 +62,9 @@ class Steps:
         self._look_at_eps(optimizer)
         self._before = {
             id(p): p.detach().clone()
-            for p in parameters_of(optimizer)
-            if p.dtype in _HALF and p.grad is not None
+            for group in optimizer.param_groups
+            for p in group["params"]
+            if p.dtype in _HALF and p.grad is not None and group.get("lr", 1.0) != 0
         }
         if closure:
             return  # it makes the gradients itself, within the step
@@ -72,7 +74,7 @@ class Steps:
             own = self._names.of_parameter(parameter)
             if gradient is None:
                 continue
-            if gradient.consumed:
+            if 0 < gradient.consumed < len(gradient.pieces):
                 self._findings.add(
                     "missing_zero_grad",
                     line,
@@ -216,5 +218,10 @@ class Steps:
 
 
 def autocast_types() -> list[str]:
-    """Return the device types that torch's autocast is on for."""
-    return [kind for kind in ("cpu", "cuda") if torch.is_autocast_enabled(kind)]
+    """Return the device types that autocast is on for, torch's or the course's."""
+    own = sys.modules.get("ampcourse.amp.autocast")  # if it is not loaded, it is not on
+    return [
+        kind
+        for kind in ("cpu", "cuda")
+        if torch.is_autocast_enabled(kind) or (own is not None and own.is_autocast_enabled(kind))
+    ]

@@ -14,7 +14,11 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
+from ampcourse.amp import opt_levels
+from ampcourse.amp.autocast import autocast as OurAutocast
 from ampcourse.amp.grad_scaler import GradScaler as OurGradScaler
+from ampcourse.amp.master_weights import MasterWeights
+from ampcourse.amp.static_scaler import StaticScaler
 
 LOOPS: list[Callable[[], None]] = []
 
@@ -329,7 +333,7 @@ def scheduler_by_epoch() -> None:
 @loop
 def compiled() -> None:
     model, scaler = net(), Scaler("cpu", init_scale=1024.0)
-    scaled(torch.compile(model), scaler, steps=3)
+    scaled(torch.compile(model, backend="eager"), scaler, steps=3)
 
 
 @loop
@@ -438,6 +442,68 @@ def logarithm_of_zero_masked_away() -> None:
 @loop
 def fused_optimizer() -> None:
     scaled(net(), Scaler("cpu", init_scale=2.0**20), steps=8, fused=True)
+
+
+@loop
+def our_autocast() -> None:
+    model, scaler = net(), OurGradScaler("cpu", init_scale=2.0**17)
+    optimizer = torch.optim.Adam(model.parameters())
+    for _ in range(4):
+        optimizer.zero_grad()
+        with OurAutocast("cpu", torch.float16):
+            out = model(torch.randn(8, 8))
+        scaler.scale(out.float().square().mean()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+
+
+def at_level(level: str) -> None:
+    model = net()
+    optimizer: Any = torch.optim.SGD(model.parameters(), 0.5)
+    model, optimizer = opt_levels.initialize(model, optimizer, opt_level=level, verbosity=0)
+    try:
+        for _ in range(4):
+            optimizer.zero_grad()
+            with opt_levels.scale_loss(loss_of(model), optimizer) as scaled_loss:
+                scaled_loss.backward()
+            optimizer.step()
+    finally:
+        opt_levels.deactivate()
+
+
+@loop
+def opt_level_o1() -> None:
+    at_level("O1")
+
+
+@loop
+def opt_level_o2() -> None:
+    at_level("O2")
+
+
+@loop
+def master_weights_and_static_scale() -> None:
+    model = net().half()
+    optimizer = MasterWeights(torch.optim.SGD(model.parameters(), 0.1, momentum=0.9))
+    scaler = StaticScaler(256.0)
+    for _ in range(4):
+        optimizer.zero_grad()
+        x, y = batch()
+        scaler.scale(F.cross_entropy(model(x.half()).float(), y)).backward()
+        optimizer.collect_gradients()
+        scaler.unscale_(optimizer)
+        nn.utils.clip_grad_norm_(optimizer.parameters(), 1.0)
+        scaler.step(optimizer)
+        scaler.update()
+
+
+@loop
+def warm_up_from_zero_in_bfloat16() -> None:
+    model = net().bfloat16()
+    optimizer = torch.optim.SGD(model.parameters(), 0.0)
+    x, y = batch()
+    F.cross_entropy(model(x.bfloat16()).float(), y).backward()
+    optimizer.step()
 
 
 @loop

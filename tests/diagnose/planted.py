@@ -16,6 +16,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.optim.lr_scheduler import StepLR
 
+from ampcourse.amp.autocast import autocast as OurAutocast
 from ampcourse.amp.grad_scaler import GradScaler as OurGradScaler
 from tests.diagnose.clean_loops import Scaler, batch, bf16, fp16, loss_of, net
 
@@ -275,6 +276,13 @@ def backward_inside() -> None:
         scaler.scale(loss).backward()  # here
     scaler.step(optimizer)
     scaler.update()
+
+
+@fault("backward_under_autocast")
+def backward_inside_our_autocast() -> None:
+    model, x = net(), torch.randn(8, 8)
+    with OurAutocast("cpu"):
+        model(x).float().sum().backward()  # here
 
 
 @fault("scheduler_after_skip")
