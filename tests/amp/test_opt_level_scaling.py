@@ -272,6 +272,31 @@ def test_delayed_gradients_stay_scaled_and_are_unscaled_together(level: str) -> 
     assert amp.state_dict()["loss_scaler0"]["unskipped"] == 1
 
 
+@pytest.mark.parametrize("level", LEVELS)
+def test_gradients_of_an_earlier_step_do_not_come_back_after_a_delayed_pass(level: str) -> None:
+    layer, optimizer = start(level)
+    for gradient in (0.5, 0.25):
+        backward(layer, optimizer, gradient)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    backward(layer, optimizer, 0.125, delay_unscale=True)
+    backward(layer, optimizer, 0.125)
+    assert master(optimizer).grad == 0.25
+
+
+@pytest.mark.parametrize("first", [0.5, float("inf")], ids=["stepped", "skipped"])
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_models_own_zero_grad_is_enough(level: str, first: float) -> None:
+    layer, optimizer = start(level)
+    backward(layer, optimizer, first)
+    optimizer.step()
+    before = layer.weight.item()
+    layer.zero_grad()
+    backward(layer, optimizer, 0.25)
+    optimizer.step()
+    assert layer.weight.item() == before - 0.25
+
+
 def test_a_delayed_overflow_check_moves_no_scale() -> None:
     layer, optimizer = start("O1")
     backward(layer, optimizer, float("inf"), delay_overflow_check=True)
