@@ -19,10 +19,14 @@ Nobody grades these; replace each `None` and run the cell.
 """
 
 # %%
-my_skips = None  # scale 2^24, it grows after 3 good steps, gradients -1.4: skips in 14 steps?
-my_loss = None  # the loss is inf, but every gradient is finite: is the step skipped? True or False
-my_nan = None  # the loss is NaN at every step: where does a scale of 2^16 end up?
-my_resume = None  # which parts of a scaler belong into a checkpoint, beside the scale?
+# The scale starts at 2^24 and grows after 3 good steps; gradients are -1.4:
+my_skips = None  # how many of 14 steps are skipped?
+# The loss is inf, but every gradient is finite:
+my_loss = None  # is the step skipped? True or False
+# Every gradient is NaN, step after step:
+my_nan = None  # where does a scale of 2^16 end up?
+# A checkpoint holds the scale:
+my_resume = None  # what else of the scaler belongs into it?
 
 # %% [markdown]
 r"""
@@ -62,12 +66,13 @@ with warnings.catch_warnings(record=True) as heard:
     stood = []
     for _ in range(14):
         before, scale = net.weight.detach().clone(), scaler.get_scale()
-        rate = optimizer.param_groups[0]["lr"]
+        rate = scheduler.get_last_lr()[0]
         result = train_once()
         stood.append(bool((net.weight == before).all()))
         moved = "as before" if stood[-1] else "moved"
-        print(f"scale {scale:10.0f}  weights {moved:9}  rate {rate:.5f}  step gave {result}")
-print(f"\nwarned: {str(heard[0].message)[:84]} …")
+        print(f"scale {scale:8.0f}  weights {moved:9}", end="  ")
+        print(f"rate {rate:.5f}  step gave {result}")
+print("\n" + str(heard[0].message).split(". ")[0])
 
 # %% [markdown]
 r"""
@@ -79,8 +84,9 @@ learning rate had been halved nine times. You will mend that in the last task.
 
 ## A state machine with two numbers
 
-All that a dynamic scaler remembers are its **scale** and the **growth tracker**. All that it
-learns from a step is one bit, **found_inf**: was any gradient inf or NaN? Play with it:
+All that a dynamic scaler remembers from one step to the next are its **scale** and the **growth
+tracker**. All that it learns from a step is one bit, **found_inf**: was any gradient inf or NaN?
+Play with it (each bar shows the tracker that the step started with):
 
 1. Without any inf: when does the scale grow? What does the tracker do then?
 2. Put an inf one step before the scale would grow. When does it grow now?
@@ -98,8 +104,7 @@ r"""
 Why that way? Nobody knows the right scale, and it changes during training. Too small loses small
 gradients in silence; too large gives an inf, which cannot be overlooked. So the scaler keeps to
 the largest scale that does not overflow: it backs off at once when it hits the ceiling, and after
-2000 good steps in a row it tries whether the ceiling has moved. The price of a try is one skipped
-step after every 2000 good ones.
+2000 good steps in a row it tries whether the ceiling has moved. A try that fails costs one step.
 
 ### t06_1 · The rule
 
@@ -131,12 +136,12 @@ from ampcourse.courseware import check, inf, nan, task
 
 
 def fp32(x):
-    """Round a number to the nearest float32; too large ones become infinite."""
+    """Round to the nearest float32; too large numbers become inf."""
     return ctypes.c_float(x).value
 
 
 def play(rule, infs, scale=2.0**16, tracker=0, **options):
-    """Return the state after each step of a trace: "." for a good step, "x" for an inf."""
+    """Return the state after each step: "." a good one, "x" an inf."""
     states = []
     for mark in infs:
         scale, tracker = rule(scale, tracker, mark == "x", **options)
@@ -146,9 +151,14 @@ def play(rule, infs, scale=2.0**16, tracker=0, **options):
 
 # %% task="t06_1" forbids=["torch", "ampcourse.amp"]
 def next_state(
-    scale, tracker, found_inf, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000
+    scale,
+    tracker,
+    found_inf,
+    growth_factor=2.0,
+    backoff_factor=0.5,
+    growth_interval=2000,
 ):
-    """Return (scale, tracker) after a step, given whether a gradient was inf or NaN."""
+    """Return (scale, tracker) after a step."""
     ### BEGIN SOLUTION
     if found_inf:
         return fp32(scale * backoff_factor), 0
@@ -286,8 +296,8 @@ for k in range(20_000):
     state = update(state, found_inf=state.scale > ceiling)
 
 # %%
-print("skipped:", skipped)
-print(f"{len(skipped)} of 20000 steps, scale at the end {state.scale:.0f}")
+print(f"{len(skipped)} skipped, scale at the end {state.scale:.0f}:")
+print(*skipped)
 
 # %% [markdown]
 r"""
@@ -300,12 +310,14 @@ tracker counts it as a good one:
 
 # %% tags=["nbval-ignore-output"]
 x = torch.tensor([60000.0, 60000.0], requires_grad=True)
-sgd, small = torch.optim.SGD([x], lr=1.0), torch.amp.GradScaler("cpu", init_scale=8.0)
+sgd = torch.optim.SGD([x], lr=1.0)
+small = torch.amp.GradScaler("cpu", init_scale=8.0)
 loss = x.half().sum()
 small.scale(loss).backward()
 small.step(sgd)
 small.update()
-print("loss", loss.item(), " x", x.tolist(), " tracker", small.state_dict()["_growth_tracker"])
+print("loss", loss.item(), " x", x.tolist())
+print("tracker", small.state_dict()["_growth_tracker"])
 
 # %% [markdown]
 r"""
@@ -316,13 +328,13 @@ FP32 for that: in FP16 the division would flush again what the scale had rescued
 
 `gradients` is a list of float32 arrays, or None for a parameter without a gradient. Return the
 pair `(unscaled, found_inf)`: a list with each gradient times the inverse scale, and whether any
-element of any gradient is inf, -inf or NaN.
+element of any gradient is inf, -inf or NaN, **as it came**, before the multiplication.
 
 Like PyTorch, multiply by the **inverse**: `1 / scale`, rounded once to float32. For a power of two
-that is the same as a division, for other scales the last bit can differ. An infinite element stays
-infinite, the finite ones beside it are unscaled as always, and None stays None. A finite gradient
-is no overflow however large it is: float32 goes up to 3.4e38. (Think about what happens to 1e20 on
-the way into a norm.)
+above $2^{-128}$ that is the same as a division, for other scales the last bit can differ. An
+infinite element stays infinite, the finite ones beside it are unscaled as always, and None stays
+None. A finite gradient is no overflow however large it is: float32 goes up to 3.4e38. (What
+happens to 1e20 on the way into a norm?)
 """
 
 
@@ -334,7 +346,7 @@ def f32(*numbers):
 
 # %% task="t06_2" forbids=["torch", "ampcourse.amp"]
 def unscale(gradients, scale):
-    """Return (unscaled gradients, found_inf) for a list of float32 arrays or None."""
+    """Return (unscaled gradients, found_inf); a gradient may be None."""
     ### BEGIN SOLUTION
     inverse = np.float32(1 / scale)
     unscaled = [g if g is None else g * inverse for g in gradients]
@@ -393,6 +405,12 @@ with task("t06_2"):
     call = "[bool(unscale([f32(x, x)], 2.0)[1]) for x in (7e4, 1e20, 3e38)]"
     traps = {norm: [False, True, True], total: [False, False, True], limit: [True] * 3}
     check(call, [False] * 3, large, traps)
+    after = "a scale below 1 enlarges gradients: look at them before they are unscaled"
+    call = """
+        with np.errstate(all="ignore"):
+            return [bool(unscale([f32(x)], 0.25)[1]) for x in (3e38, -2e38, 1.0, inf)]
+    """
+    check(call, [False, False, False, True], large, {after: [True, True, False, True]})
     dropped = "a gradient of None keeps its place in the list"
     call = "[g if g is None else g.tolist() for g in unscale([None, f32(4.0), None], 2.0)[0]]"
     check(call, [None, [2.0], None], none, {dropped: [[2.0]]})
@@ -447,6 +465,9 @@ with task("t06_2"):
         check(call, [True] * 5, places)
         huge = [[t06_2_random.choice((1, -1)) * t06_2_random.uniform(2e38, 3.4e38)] * 3, [1e19]]
         check(f"bool(unscale({t06_2_text(huge)}, 2.0)[1])", t06_2_torch(huge, 2.0)[1], large)
+        power = -t06_2_random.randint(2, 20)
+        call = f"with np.errstate(all='ignore'):\n    return bool(unscale({t06_2_text(huge)}, "
+        check(call + f"{2.0**power})[1])\n", t06_2_torch(huge, 2.0**power)[1], large)
         medium = t06_2_lists(62, 110)
         check(f"bool(unscale({t06_2_text(medium)}, 2.0)[1])", t06_2_torch(medium, 2.0)[1], large)
         places_of_none = [t06_2_random.random() < 0.5 for _ in range(7)]
@@ -464,10 +485,10 @@ r"""
 ## All or nothing
 
 One infinite element in one of ResNet50's 161 gradients, and the step is skipped for **all**
-parameters of that optimizer. It would be easy to update the others. But the gradients of a step
-belong together: half of an update is a step in a direction that nobody computed. And a skipped
-step is no step with a gradient of zero, since momentum and weight decay would still move the
-weights.
+parameters of that optimizer. But the gradients of a step belong together: half of an update is a
+step in a direction that nobody computed. (Who gives one network two optimizers, Muon and AdamW
+say, accepts just that.) And a skipped step is no step with a gradient of zero, since momentum and
+weight decay would still move the weights.
 
 ### t06_3 · A step that skips
 
@@ -504,7 +525,7 @@ class SGD:
 
 # %% task="t06_3" forbids=["torch", "ampcourse.amp"]
 def unscale_and_step(optimizer, scale):
-    """Unscale, step unless a gradient was inf or NaN, and return found_inf."""
+    """Unscale, step unless there was an inf, and return found_inf."""
     ### BEGIN SOLUTION
     inverse, found_inf = np.float32(1 / scale), False
     for p in optimizer.parameters:
@@ -640,24 +661,27 @@ r"""
 ## Several optimizers, one scale
 
 A GAN has two optimizers, and people argue whether it needs two scalers: one project split its
-scaler in two ([neosr#31](https://github.com/neosr-project/neosr/pull/31)) and joined them again
-two weeks later ([neosr#50](https://github.com/neosr-project/neosr/pull/50)). One serves all:
+scaler in two ([neosr#31](https://github.com/neosr-project/neosr/pull/31)), and two weeks later it
+was proposed to join them again ([neosr#50](https://github.com/neosr-project/neosr/pull/50)). One
+serves all:
 
 - `scale(loss)` multiplies the loss;
 - `unscale_(optimizer)` unscales that optimizer's gradients and notes its found_inf. One calls it
-  to clip gradients, for instance, and `step` then does not unscale again;
-- `step(optimizer)` unscales if that has not been done, and skips if *this* optimizer had an inf;
+  to clip gradients, for instance, and `step` then neither unscales nor looks again;
+- `step(optimizer)` unscales if that has not been done, and skips if an inf was noted for *this*
+  optimizer, whatever became of it since;
 - `update()` comes **once**, after all steps: it moves the scale by the rule, with an inf in any of
   the optimizers counting once, and forgets what was noted.
 
-So the scaler needs a little memory: which optimizers have been unscaled since the last `update()`.
-Here is what happens in PyTorch if `update()` comes too early, and wipes that memory out before
-`step`. The gradient is 1, the learning rate is 1, so the weight should go from 1 to 0:
+So within a step the scaler remembers which optimizers have been unscaled. Here is what happens in
+PyTorch if `update()` comes too early, and wipes that out before `step`. The gradient is 1, the
+learning rate is 1, so the weight should go from 1 to 0:
 """
 
 # %% tags=["nbval-ignore-output"]
 w = torch.nn.Parameter(torch.ones(1))
-sgd, early = torch.optim.SGD([w], lr=1.0), torch.amp.GradScaler("cpu", init_scale=8.0)
+sgd = torch.optim.SGD([w], lr=1.0)
+early = torch.amp.GradScaler("cpu", init_scale=8.0)
 early.scale(w.sum()).backward()
 early.unscale_(sgd)
 early.update()
@@ -678,9 +702,9 @@ it you can read what PyTorch says. These send people searching
 # %%
 def provoke(what, *methods, kind=torch.float32, gradient=True):
     w = torch.nn.Parameter(torch.ones(1, dtype=kind))
+    used = w if gradient else torch.ones(1, requires_grad=True)
     sgd, scaler = torch.optim.SGD([w], lr=1.0), torch.amp.GradScaler("cpu")
-    loss = scaler.scale((w if gradient else torch.ones(1, requires_grad=True)).sum())
-    loss.backward()
+    scaler.scale(used.sum()).backward()
     try:
         for method in methods:
             getattr(scaler, method)(*[sgd] * (method != "update"))
@@ -689,12 +713,12 @@ def provoke(what, *methods, kind=torch.float32, gradient=True):
 
 
 # %% tags=["nbval-ignore-output"]
-provoke("in every micro-step of an accumulation:", "unscale_", "unscale_")
+provoke("in every micro-step of an accumulation:", *2 * ["unscale_"])
 provoke("clipping after the step:", "step", "unscale_")
 
 # %% tags=["nbval-ignore-output"]
 provoke("weights made FP16 with .half():", "step", kind=torch.float16)
-provoke("an optimizer whose parameters have no gradients:", "step", gradient=False)
+provoke("no gradient in any parameter:", "step", gradient=False)
 provoke("two calls of update():", "step", "update", "update")
 
 # %% [markdown]
@@ -704,8 +728,9 @@ With the memory in mind:
 - In an accumulation, unscale once, after the last micro-step; all micro-steps share one scale.
 - Clip between `unscale_` and `step`, or the limit applies to scaled gradients.
 - Keep the weights FP32 and leave FP16 to autocast.
-- "No inf checks" means that there was nothing to check: the optimizer holds other parameters than
-  those that were trained, or `update` came without a `step` before it.
+- "No inf checks" means that no gradient was checked: the optimizer holds other parameters than
+  those that were trained, `zero_grad()` came before `step`, or `update` before both `unscale_`
+  and `step`.
 
 ### t06_4 · Scale, unscale, step, update
 
@@ -719,13 +744,18 @@ t06_3.
 
 # %% tags=["setup"]
 class ScalerState:
-    """What a scaler remembers: its state, its options, and what was found since update()."""
+    """A scaler's state, options, and what was found since update()."""
 
     def __init__(
-        self, init_scale=2.0**16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000
+        self,
+        init_scale=2.0**16,
+        growth_factor=2.0,
+        backoff_factor=0.5,
+        growth_interval=2000,
     ):
         self.loss_scale, self.tracker = init_scale, 0
-        self.growth_factor, self.backoff_factor = growth_factor, backoff_factor
+        self.growth_factor = growth_factor
+        self.backoff_factor = backoff_factor
         self.growth_interval = growth_interval
         self.found = {}  # optimizer: found_inf
 
@@ -741,7 +771,7 @@ class Scaler(ScalerState):
         ### END SOLUTION
 
     def unscale_(self, optimizer):
-        """Unscale the optimizer's gradients and note whether one was inf or NaN."""
+        """Unscale the optimizer's gradients and note its found_inf."""
         ### BEGIN SOLUTION
         if optimizer in self.found:
             raise RuntimeError("unscale_() has already been called since the last update()")
@@ -753,7 +783,7 @@ class Scaler(ScalerState):
         ### END SOLUTION
 
     def step(self, optimizer):
-        """Step the optimizer unless one of its gradients was inf or NaN."""
+        """Step the optimizer unless an inf was noted for it."""
         ### BEGIN SOLUTION
         if optimizer not in self.found:
             self.unscale_(optimizer)
@@ -784,6 +814,7 @@ with task("t06_4"):
     gradients = "found_inf is about gradients: the loss itself is not looked at"
     twice = "unscale_ twice without an update() between is an error"
     product = "scale(loss) is the loss times the present scale"
+    exact = "the rule of t06_1 and the inverse of t06_2 hold here to the last bit"
     check("float(Scaler(8.0).scale(0.375))", 3.0, product)
     divided = "the gradients were divided twice"
     never = "the gradients were not divided"
@@ -834,6 +865,17 @@ with task("t06_4"):
         return values
     """
     check(call, [2.0, 2.0], own, {noted: [2.0, -inf]})
+    repaired = "an inf that was noted stays noted, even if p.grad has been repaired since"
+    mended = """
+        p, scaler = Parameter(1.0), Scaler({scale})
+        optimizer, p.grad = SGD([p]), f32({bad})
+        scaler.unscale_(optimizer)
+        p.grad = f32(1.0)
+        scaler.step(optimizer)
+        scaler.update()
+        return float(p.value[0]), float(scaler.loss_scale)
+    """
+    check(mended.format(scale=8.0, bad="inf"), (1.0, 4.0), own, {repaired: (0.5, 8.0)})
     only_last = "the inf of the first optimizer counts as well as that of the last"
     per_step = "the scale moves in update(), once, not in every step()"
     both = "one inf is enough, not every optimizer needs one"
@@ -858,6 +900,34 @@ with task("t06_4"):
     """
     traps = {settings: [(8.0, 1), (8.0, 2), (4.0, 0), (4.0, 1)]}
     check(call, [(8.0, 1), (32.0, 0), (8.0, 0), (8.0, 1)], shared, traps)
+    double = "the scale is a float32: round each product, as in t06_1"
+    infinite = "a scale that would grow to inf stays, as in t06_1"
+    direct = "multiply by the inverse, as in t06_2: a division rounds differently"
+    grow = """
+        p, scaler, scales = Parameter(1.0), Scaler(*{options}), []
+        optimizer = SGD([p])
+        for g in {gradients}:
+            p.grad = f32(g)
+            scaler.step(optimizer)
+            scaler.update()
+            scales.append(float(scaler.loss_scale).hex())
+        return scales
+    """
+    text = grow.format(options=(96.0, 1.7, 0.3, 1), gradients="(1.0, inf)")
+    right = ["0x1.4666660000000p+7", "0x1.87ae140000000p+5"]
+    check(text, right, exact, {double: ["0x1.4666666666666p+7", "0x1.87ae147ae147ap+5"]})
+    text = grow.format(options=(2.0**126, 2.0, 0.5, 1), gradients="(1.0, 1.0)")
+    top = "0x1.0000000000000p+127"
+    check(text, [top, top], exact, {infinite: [top, "inf"]})
+    call = """
+        p = Parameter(0.0, 0.0, 0.0)
+        p.grad = f32(5.0, 7.0, 100.0)
+        Scaler(3.0).step(SGD([p], lr=1.0))
+        return [x.hex() for x in p.value.tolist()]
+    """
+    right = ["-0x1.aaaaac0000000p+0", "-0x1.2aaaac0000000p+1", "-0x1.0aaaac0000000p+5"]
+    wrong = ["-0x1.aaaaaa0000000p+0", "-0x1.2aaaaa0000000p+1", "-0x1.0aaaaa0000000p+5"]
+    check(call, right, exact, {direct: wrong})
     sticks = "the inf of an earlier iteration is still remembered"
     traps = {sticks: [1.0, 1.0]}
     check(pair.format("[(inf, inf), (1.0, 1.0)]", values), [0.5, 0.5], forgets, traps)
@@ -879,8 +949,10 @@ with task("t06_4"):
     traps = {loss_seen: [held, held], loss_only: [held, (-inf, 8.0, 1)]}
     check(scene.format("[(inf, 8.0), (2.0, inf)]"), [moved, held], gradients, traps)
     again = """
-        scaler, optimizer = Scaler(8.0), SGD([Parameter(1.0)])
+        p, scaler = Parameter(1.0), Scaler(8.0)
+        optimizer = SGD([p])
         for _ in range(3):
+            p.grad = f32(1.0)
             scaler.unscale_(optimizer)
             scaler.step(optimizer)
             scaler.update()
@@ -965,9 +1037,29 @@ with task("t06_4"):
         t06_4_check(once, 1, seed, 20, 0.0, 0.5, (2.0**seed / 2.0**638, 2.0, 0.5, 7))
         t06_4_check(own, 1, seed, 40, 0.3, 0.0, (1024.0, 2.0, 0.5, 3))
         t06_4_check(own, 1, seed, 40, 0.3, 0.5, (1024.0, 2.0, 0.5, 3))
-        t06_4_check(shared, 0, seed, 300, 0.05, 0.5, (1000.0, 1.9, 0.6, 9))
+        t06_4_check(shared, 0, seed, 300, 0.05, 0.5, (1024.0, 4.0, 0.5, 9))
+        t06_4_check(exact, 0, seed, 300, 0.05, 0.5, (1000.0, 1.9, 0.6, 9))
+        t06_4_check(exact, 1, seed, 30, 0.05, 0.5, (seed + 0.5, 1.7, 0.3, 4))
         t06_4_check(forgets, 1, seed, 60, 0.2, 0.5, (256.0, 4.0, 0.25, 5))
     t06_4_check(shared, 0, 649, 2500, 0.02, 0.5, (65536.0, 2.0, 0.5, 11))
+
+    def t06_4_growth(options, steps):
+        """Return the scales of torch's scaler over good steps."""
+        w, scales = torch.nn.Parameter(torch.ones(1)), []
+        sgd, scaler = torch.optim.SGD([w], lr=0.5), torch.amp.GradScaler("cpu", *options)
+        scaler.scale(torch.ones(()))
+        for _ in range(steps):
+            w.grad = torch.ones(1)
+            scaler.step(sgd)
+            scaler.update()
+            scales.append(scaler.get_scale().hex())
+        return scales
+
+    for options in ((2.0**120, 16.0, 0.5, 1), (2.0**125, 4.0, 0.5, 2), (3e38, 1.0625, 0.5, 1)):
+        text = grow.format(options=options, gradients=[1.0] * 8)
+        check(text, t06_4_growth(options, 8), exact)
+    for scale, bad in ((2.0, "nan"), (1024.0, "-inf"), (64.0, "inf")):
+        check(mended.format(scale=scale, bad=bad), (1.0, scale / 2), own)
     for k in range(3):
         loss = ("nan", "-inf", "inf")[k]
         call = scene.format(f"[({loss}, {2.0**k}), ({k}.5, {loss})]")
@@ -982,9 +1074,9 @@ with task("t06_4"):
 r"""
 ## What a checkpoint must hold
 
-Somebody resumed a training, and gradients overflowed that had not in the first run: the first run
-had scaled by 256 at that step, the resumed one began with 65536 again, the scheduler fell out of
-step, and the learning rates no longer agreed
+Somebody resumed a training, and gradients overflowed that had not in the first run: that had
+scaled by 256 at the same step, the resumed one began with 65536 again, and the learning rates no
+longer agreed
 ([transformers#34053](https://github.com/huggingface/transformers/issues/34053)). Suppose a
 training has settled at 1024, and gradients overflow above that. It is resumed with a tracker of
 1500, and goes on for 2000 steps:
@@ -997,7 +1089,8 @@ def resumed(state, steps=2000, ceiling=1024.0):
     for _ in range(steps):
         skipped += state.scale > ceiling
         state = update(state, found_inf=state.scale > ceiling)
-    return f"{skipped} skipped, then scale {state.scale:.0f}, tracker {state.growth_tracker}"
+    tracker = state.growth_tracker
+    return f"{skipped} skipped, scale {state.scale:.0f}, tracker {tracker}"
 
 
 # %%
@@ -1009,15 +1102,16 @@ print("scaler forgotten:   ", resumed(LossScale(65536.0, 0)))
 r"""
 Without the tracker, "0 skipped" looks better than 1, but nothing is saved: the next try to grow,
 and its skip, merely come one step after these 2000. Nothing breaks, but the resumed run is not the
-run that was interrupted: from the next growth on the scales differ, and with them what overflows,
-what is skipped, and the last bits of every weight.
+run that was interrupted: from the next growth on the scales differ, and with them what overflows
+and is skipped. One other skip is a whole update lost, and every weight differs; as long as none
+does, the weights can agree to the last bit.
 
 ### t06_5 · state_dict and resume
 
 Return the state of a scaler (yours, or any other `ScalerState`) as a dictionary with PyTorch's
-five names, and load such a dictionary into another scaler, whatever that was made with. Then
-PyTorch and you can read each other's checkpoints. A state is taken between two steps, so `found`
-does not belong to it.
+five names, and load such a dictionary, without changing it, into another scaler, whatever that was
+made with. Then PyTorch and you can read each other's checkpoints. A state is taken between two
+steps, so `found` does not belong to it.
 
 The names: `"scale"`, `"growth_factor"`, `"backoff_factor"`, `"growth_interval"`, and, with a
 leading underscore, `"_growth_tracker"`.
@@ -1080,12 +1174,15 @@ with task("t06_5"):
     traps = {fresh: [96.0, 2.0, 3.0, 0.25, 7.0], zero: [96.0, 0.0, 3.0, 0.25, 7.0]}
     first = "the resumed scaler starts from its own first scale, not from the saved one"
     traps |= {options: [96.0, 5.0, 2.0, 0.5, 9.0], first: [8.0, 5.0, 3.0, 0.25, 7.0]}
-    check(
-        call.format(right | {"_growth_tracker": 5, "growth_interval": 7}),
-        [96.0, 5.0, 3.0, 0.25, 7.0],
-        loaded,
-        traps,
-    )
+    state = right | {"_growth_tracker": 5, "growth_interval": 7}
+    check(call.format(state), [96.0, 5.0, 3.0, 0.25, 7.0], loaded, traps)
+    emptied = "loading only reads: the dictionary may be loaded again, or into a second scaler"
+    kept = """
+        state = {}
+        load_state_dict(ScalerState(), state)
+        return {{name: float(entry) for name, entry in state.items()}}
+    """
+    check(kept.format(state), right, loaded, {emptied: {}})
     story = """
         import json
         one, two = ScalerState(*{options}), ScalerState(4.0, 8.0, 0.25, 3)
@@ -1133,6 +1230,7 @@ with task("t06_5"):
         numbers = [float(state[n]) for n in ("scale", "_growth_tracker", "growth_factor")]
         numbers += [float(state[n]) for n in ("backoff_factor", "growth_interval")]
         check(call.format(state), numbers, loaded)
+        check(kept.format(state), right, loaded)
         text = f"""
             scaler = ScalerState(*{start})
             scaler.tracker = {state["_growth_tracker"]}
@@ -1146,13 +1244,13 @@ r"""
 ## Around the scaler
 
 **The scheduler.** A skipped step is no step, so the schedule should wait. But `scaler.step` gives
-no status: it returns what `optimizer.step` returned, and that is None for a taken step, too. The
-scale tells: `update()` makes it smaller after a skipped step, and never after a taken one. (It may
-also grow, after a step that was taken.)
+no status: it returns what `optimizer.step` returned, and that is None for a taken step, too. With
+one optimizer the scale tells: `update()` makes it smaller after a skipped step, never after a
+taken one. (With two it falls for either's inf. And on CUDA `get_scale()` waits for the GPU.)
 
-**A NaN that no scale can cure.** If the loss itself is NaN, every gradient is NaN at any scale.
-The scaler knows nothing of that and halves, step by step, and nothing stops it. In
-[apex#318](https://github.com/NVIDIA/apex/issues/318) the log of one training goes down to scales
+**A NaN that no scale can cure.** If a NaN gets into the gradients, it does so at any scale. The
+scaler knows nothing of that and halves, step by step, without a limit: the log in
+[apex#318](https://github.com/NVIDIA/apex/issues/318), whatever its cause, goes down to scales
 below 1e-297. Float32 gets to the bottom sooner, and a scale of 0 stays 0:
 """
 
@@ -1165,34 +1263,41 @@ for k in range(1, 251):
 
 # %% [markdown]
 r"""
-Twenty halvings take a factor of a million off. What still overflows then was not the scale's
-fault: look for the first inf or NaN of the *forward* pass.
+Twenty halvings of a usual first scale take a factor of a million off. What still overflows then
+was hardly the scale's fault: look for the first inf or NaN of the forward pass, and if there is
+none, of the backward pass (`sqrt(w * w)` at 0 is 0, its gradient NaN; `torch.autograd`'s
+`detect_anomaly` finds it).
 
-From a scale of 0 there is no way back, since 0 times any factor is 0. As long as the loss is NaN,
-every step is skipped. The first finite loss is worse: its gradient times 0 is 0, which passes as
-finite, and 0 times the inverse of 0 is NaN:
+At such a bottom skipped steps are harmless; the first finite gradient is not. From $2^{-128}$
+down the inverse is inf in float32: the scaled gradient passes as finite, the step is taken, and
+the unscaled one is infinite, or at a scale of 0, from which no factor leads back, 0 times inf:
 """
 
 # %%
-w = torch.nn.Parameter(torch.ones(1))
-sgd, dead = torch.optim.SGD([w], lr=1.0), torch.amp.GradScaler("cpu", init_scale=0.0)
-dead.scale(w.sum()).backward()
-dead.step(sgd)
-dead.update()
-print("weight", w.item(), " tracker", dead.state_dict()["_growth_tracker"])
+for scale in (2.0**-127, 2.0**-128, 0.0):
+    w = torch.nn.Parameter(torch.ones(1))
+    sgd = torch.optim.SGD([w], lr=1.0)
+    dying = torch.amp.GradScaler("cpu", init_scale=scale)
+    dying.scale(w.sum()).backward()
+    dying.step(sgd)
+    dying.update()
+    tracker = dying.state_dict()["_growth_tracker"]
+    print(f"scale {scale:.3g}: weight 1.0 to {w.item()}, tracker {tracker}")
 
 # %% [markdown]
 r"""
 So no step at a scale of 0 trains anything, and `get_scale` cannot show it by getting smaller.
-From here on a step counts as skipped if the scale after it is smaller than before, **or 0**.
+From here on a step counts as skipped if the scale after it is smaller than before, **or 0**. (With
+a backoff factor above 0.5 the scale sticks before that: at $2^{-148}$ for 0.75.)
 
-**BF16 needs no scaler.** It has FP32's range, so there is nothing that a scale could rescue. One
-course scaled BF16 all the same; a reader took the scaler out, and the training failed
-([happy-llm#162](https://github.com/datawhalechina/happy-llm/issues/162)). A proof that BF16 needs
-it? No: the script called `autocast()` without a type, and on CUDA that is FP16
-([happy-llm#215](https://github.com/datawhalechina/happy-llm/pull/215)). The "BF16" run had been
-FP16 all along. What a gradient of $2^{-30}$ becomes in either type, and what CUDA's autocast takes
-by default:
+**BF16 needs no scaler.** It has almost FP32's range, and a scale rescues no gradient in it. (As a
+guard against NaN a scaler does skip steps in BF16, too.) One course scaled BF16; a reader took the
+scaler out, and the training failed
+([happy-llm#162](https://github.com/datawhalechina/happy-llm/issues/162)). Does BF16 need it, then?
+The later diagnosis ([happy-llm#215](https://github.com/datawhalechina/happy-llm/pull/215); the
+fix is [#195](https://github.com/datawhalechina/happy-llm/pull/195)): `autocast()` was called
+without a type, on CUDA that is FP16, so the "BF16" run was none. What a gradient of $2^{-30}$
+becomes in either type, and what CUDA's autocast takes by default:
 """
 
 # %% tags=["nbval-ignore-output"]
@@ -1207,11 +1312,12 @@ r"""
 
 `train` runs one step per loss: scale the loss and call `backward()`, then `scaler.step`,
 `scaler.update`, and `scheduler.step()`, the last only if the step was not skipped. Return how many
-steps were, those at a scale of 0 included. (`optimizer.zero_grad()` may be called or not: there
-are no gradients here.) The scaler has PyTorch's methods: `scale`, `step`, `update`, `get_scale`.
+steps were skipped, those at a scale of 0 included. (`optimizer.zero_grad()` may be called or not:
+there are no gradients here.) The scaler has PyTorch's methods: `scale`, `step`, `update`,
+`get_scale`.
 
 `verdict` reads the log of a training: the type autocast used, and `scales`, the first scale and
-that after each step. It returns
+that after each step. By a rule of thumb it returns
 
 - `"no scaler needed"` for `"float32"` and `"bfloat16"`, whatever the scales;
 - `"NaN"` for `"float16"` if there were at least 20 steps and each of the last 20 was skipped;
@@ -1237,7 +1343,8 @@ class ScriptedScaler:
     """A scaler that finds infs where the script says so."""
 
     def __init__(self, log, scales, skips):
-        self.log, self.scales, self.skips, self.steps = log, scales, skips, 0
+        self.log, self.scales, self.skips = log, scales, skips
+        self.steps = 0
 
     def get_scale(self):
         return self.scales[self.steps]
@@ -1257,11 +1364,13 @@ class ScriptedScaler:
 
 
 def rehearse(loop, scales, skips):
-    """Let a loop run over a script; return what it called and what it returned."""
+    """Run a loop over a script; return its calls and its result."""
     log = []
-    actors = (ScriptedScaler(log, scales, skips), Actor("optimizer", log), Actor("scheduler", log))
-    skipped = loop(*actors, [Actor("loss", log)] * (len(scales) - 1))
-    return [call for call in log if call != "optimizer.zero_grad"], skipped
+    scaler = ScriptedScaler(log, scales, skips)
+    others = Actor("optimizer", log), Actor("scheduler", log)
+    losses = [Actor("loss", log)] * (len(scales) - 1)
+    skipped = loop(scaler, *others, losses)
+    return [c for c in log if c != "optimizer.zero_grad"], skipped
 
 
 # %% task="t06_6" forbids=["torch", "ampcourse.amp"]
@@ -1283,7 +1392,7 @@ def train(scaler, optimizer, scheduler, losses):
 
 
 def verdict(dtype, scales):
-    """Return "no scaler needed", "NaN" or "fine" for the log of a training."""
+    """Judge a training: "no scaler needed", "NaN" or "fine"."""
     ### BEGIN SOLUTION
     if dtype != "float16":
         return "no scaler needed"
@@ -1351,8 +1460,8 @@ with task("t06_6"):
     """
     none, bad, good = "no scaler needed", "NaN", "fine"
     bug = "skipped steps are how a scaler finds its scale, no bug"
-    cured = "no scale cures a NaN: where every step is skipped, something else is wrong"
-    bf16 = "BF16 has the range of FP32: it needs no scaler"
+    cured = "no scale cures a NaN: where 20 steps in a row are skipped, look elsewhere"
+    bf16 = "BF16 has almost the range of FP32: it needs no scaler"
     total = "many skipped steps are harmless as long as others lie between them"
     below = "a small scale alone is no proof: it may be the right one"
     ever = "what matters are the last 20 steps, not whether there ever were 20 skipped ones"
@@ -1436,28 +1545,30 @@ First your predictions:
 """
 
 # %% tags=["nbval-ignore-output"]
-print(f"steps that moved nothing:   you said {my_skips}; {sum(stood)} of {len(stood)}")
-print(f"inf loss, finite gradients: you said {my_loss}; the step is taken (False)")
-print(f"NaN loss at every step:     you said {my_nan}; 0.0, after 166 steps")
-print(f"in the checkpoint, beside:  you said {my_resume}; tracker, factors, interval")
+print(f"steps that moved nothing: you said {my_skips}; {sum(stood)}")
+print(f"step after an inf loss skipped: you said {my_loss}; False")
+print(f"NaN after NaN: you said {my_nan}; 0.0, after 166 steps")
+print(f"also saved: you said {my_resume}; tracker, factors, interval")
 
 # %% [markdown]
 r"""
 - **"A skipped step is a bug."** It is how the scaler finds out where the ceiling is: a few at the
-  start, then about one per growth interval. (t06_1, t06_6)
+  start, then at most about one per growth interval (t06_1, t06_6).
+- **"FP32 undoes an overflow."** inf in FP16 is inf in FP32: only a skip helps (t06_3).
 - **"The scale backs off when the loss is inf."** Only gradients count (t06_4).
 - **"It grows every 2000 steps."** After 2000 *good steps in a row*; each inf starts the count
   again (t06_1).
 - **"A norm is a quick check for inf."** Squares of 1e20 overflow where no gradient did (t06_2).
 - **"Only the parameter with the inf is skipped."** All of that optimizer are; another optimizer
   may step (t06_3, t06_4).
-- **"Two optimizers need two scalers, or two updates."** One scaler, one `update()` at the end
-  (t06_4).
+- **"Two optimizers need two scalers, or two updates."** One scaler, one `update()` (t06_4).
+- **"`update()` may come before `step()`."** It forgets what was unscaled: a second division, and
+  not a word (t06_4, t06_6).
 - **"The scale finds itself again after a resume."** It does, at the price of skipped steps and of
   a training that cannot be repeated (t06_5).
 - **"Ignore the scheduler's warning."** Look at the scale, and let the schedule wait (t06_6).
 - **"The scaler will get rid of the NaN."** It will get rid of every step instead (t06_6).
-- **"BF16 wants a scaler, to be safe."** It costs time and does nothing (t06_6).
+- **"BF16 wants a scaler, to be safe."** It rescues no gradient (t06_6).
 
 ## Say it aloud
 
@@ -1465,11 +1576,11 @@ The scaler keeps two numbers, a scale and a count of good steps in a row. From e
 one bit: was any gradient inf or NaN? If so, the optimizer's step is skipped whole, the scale is
 halved and the count starts again; after 2000 good steps in a row the scale is doubled. Scale,
 backward, unscale, step, update, in this order and with one update for all optimizers. Both numbers
-go into the checkpoint. Whether a step was skipped shows in the scale, and if every step is
-skipped, the scale is not to blame.
+go into the checkpoint. With one optimizer a smaller scale tells of a skipped step, and if step
+after step is skipped, the scale is not to blame.
 
 ## Where next
 
-Until now you said by hand what is FP16 and what is not. `07_autocast` takes that apart: which
-operation runs in which type, and why.
+In this lesson `autocast` chose what is FP16, and you took its word. `07_autocast` takes it apart:
+which operation runs in which type, and why.
 """

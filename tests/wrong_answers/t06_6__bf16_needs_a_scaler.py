@@ -1,4 +1,4 @@
-# message: BF16 has the range of FP32
+# message: BF16 has almost the range of FP32
 def train(scaler, optimizer, scheduler, losses):
     """Run one training step per loss and return how many were skipped."""
     skipped = 0
