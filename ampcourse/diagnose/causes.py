@@ -116,7 +116,9 @@ class Causes:
         if origin.backward and kind == "first_nonfinite":
             kind = "first_nonfinite_gradient"
         then = f" It became NaN in {origin.became_nan}." if origin.became_nan else ""
-        text = origin.text[0].upper() + origin.text[1:]
+        text = origin.text  # an op's name stays as it is
+        if origin.source != "op":
+            text = text[0].upper() + text[1:]
         where = origin.name or origin.place.where
         self._report(kind, where, f"{text}.{then} {consequence}")
 

@@ -64,14 +64,14 @@ def is_user_file(filename: str) -> bool:
 
 def line_text(filename: str, line: int) -> str:
     """Return file:line, short: relative to the working directory where it lies below it."""
-    return f"{_short(filename)}:{line}"
+    return f"{_short(filename, os.getcwd())}:{line}"
 
 
 @cache
-def _short(filename: str) -> str:
+def _short(filename: str, folder: str) -> str:
     if "ipykernel_" in filename or filename.startswith("<ipython"):
         return "notebook cell"
     try:
-        return os.fspath(Path(filename).resolve().relative_to(Path.cwd()))
+        return os.fspath(Path(filename).resolve().relative_to(folder))
     except ValueError:
         return os.path.basename(filename)

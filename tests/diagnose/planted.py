@@ -23,12 +23,13 @@ from tests.diagnose.clean_loops import Scaler, batch, bf16, fp16, loss_of, net
 
 @dataclass(frozen=True)
 class Planted:
-    """A fault: what it is called, where it is, and how it ends."""
+    """A fault: what it is called, where it is, how it ends, what else is to be found."""
 
     kind: str
     place: str
     run: Callable[[], None]
     raises: type[Exception] | None = None
+    besides: str = ""
 
     @property
     def where(self) -> str:
@@ -44,12 +45,12 @@ FAULTS: list[Planted] = []
 
 
 def fault(
-    kind: str, place: str = "", raises: type[Exception] | None = None
+    kind: str, place: str = "", raises: type[Exception] | None = None, besides: str = ""
 ) -> Callable[[Callable[[], None]], Callable[[], None]]:
     """Add a faulty loop to the list."""
 
     def add(function: Callable[[], None]) -> Callable[[], None]:
-        FAULTS.append(Planted(kind, place, function, raises))
+        FAULTS.append(Planted(kind, place, function, raises, besides))
         return function
 
     return add
@@ -151,7 +152,7 @@ def damaged_checkpoint() -> None:
     loss_of(model).backward()
 
 
-@fault("step_made_nonfinite", "0.weight")
+@fault("step_made_nonfinite", "0.weight", besides="vanishing_eps")
 def adam_in_half() -> None:
     model = nn.Sequential(nn.Linear(8, 4)).half()
     optimizer = torch.optim.Adam(model.parameters())
@@ -175,7 +176,8 @@ def norm_by_hand_in_half() -> None:
 
     model = nn.Sequential(nn.Linear(8, 4), Norm())
     with fp16():
-        model(torch.randn(2, 8)).float().sum().backward()
+        out = model(torch.randn(2, 8))
+    out.float().sum().backward()
 
 
 @fault("vanishing_eps", "1")
@@ -466,7 +468,7 @@ def penalty_of_scaled_gradients() -> None:
     scaler.update()
 
 
-@fault("scale_collapsed")
+@fault("scale_collapsed", besides="first_nonfinite")
 def nothing_is_ever_finite() -> None:
     model, optimizer, scaler = parts(2.0)
     for _ in range(3):

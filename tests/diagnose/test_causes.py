@@ -1,0 +1,120 @@
+"""What a finding says of inf and NaN: the op, its inputs in numbers, what became of it."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from ampcourse.diagnose import diagnose, watch
+from tests.diagnose.clean_loops import Scaler, fp16
+
+
+class Net(nn.Module):
+    """A Linear that overflows in float16, then a norm that turns inf into NaN."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder = nn.ModuleDict({"fc": nn.Linear(4, 2, bias=False), "bn": nn.BatchNorm1d(2)})
+        self.encoder["fc"].weight.data.fill_(300.0)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.encoder["bn"](self.encoder["fc"](x))
+
+
+def overflowing_step(net: nn.Module) -> None:
+    x = torch.full((3, 4), 2.0)
+    x[0] = 100.0  # 4 × 100 × 300 = 120000
+    with fp16():
+        loss = net(x).float().sum()
+    loss.backward()
+
+
+def test_the_layer_that_overflowed_is_blamed_and_not_the_norm_after_it() -> None:
+    net = Net()
+    (finding,) = diagnose(net, lambda: overflowing_step(net)).findings
+    assert (finding.kind, finding.where) == ("first_nonfinite", "encoder.fc")
+    assert "2 inf among 6 float16 numbers from finite inputs" in finding.message
+    assert "in float32 it is 120000" in finding.message
+    assert "encoder.fc.weight: float16 [4, 2] up to 300" in finding.message
+    assert "float16 [3, 4] up to 100" in finding.message
+    assert "became NaN in native_batch_norm in encoder.bn" in finding.message
+
+
+def test_an_overflow_that_the_scaler_skips_is_a_note_and_no_finding() -> None:
+    net = nn.Linear(4, 2)
+    optimizer, scaler = torch.optim.SGD(net.parameters(), 0.1), Scaler("cpu", init_scale=2.0**17)
+
+    def step() -> None:
+        with fp16():
+            loss = net(torch.ones(1, 4)).sum()
+        scaler.scale(loss.float()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+
+    report = diagnose(net, step, optimizer, scaler)
+    assert report.findings == ()
+    assert (report.steps, report.skipped) == (1, 1)
+    assert "At scale 131072 2 of 2 gradients are not finite" in report.notes[0]
+    assert "in float32 it is 131072" in report.notes[0]
+
+
+def test_a_division_by_zero_is_found_although_a_scaler_would_skip_it() -> None:
+    net, scaler = nn.Linear(4, 2), Scaler("cpu")
+
+    def step() -> None:
+        scaler.scale(net(torch.zeros(2, 4)).sub(net.bias).norm(dim=1).sum().sqrt()).backward()
+
+    (finding,) = diagnose(net, step, None, scaler).findings
+    assert finding.kind == "first_nonfinite_gradient"
+
+
+def test_masks_of_minus_infinity_are_not_blamed_for_an_overflow_beside_them() -> None:
+    net = nn.Linear(4, 2)
+    net.weight.data.fill_(300.0)
+
+    def step() -> None:
+        with fp16():
+            scores = net(torch.full((3, 4), 100.0))
+        mask = torch.zeros(3, 2).masked_fill(torch.eye(3, 2).bool(), -torch.inf)
+        (scores + mask).softmax(-1).sum().backward()
+
+    (finding,) = diagnose(net, step).findings
+    assert finding.where == "Linear"
+    assert "addmm in Linear" in finding.message
+
+
+def test_nan_that_a_model_returns_is_found_without_a_loss() -> None:
+    net = Net()
+    with torch.no_grad(), fp16():
+        report = diagnose(net, lambda: net(torch.full((3, 4), 100.0)))
+    assert [finding.where for finding in report.findings] == ["encoder.fc"]
+
+
+def test_infinities_that_do_not_reach_the_loss_are_not_reported() -> None:
+    weight = torch.ones(2, requires_grad=True)
+
+    def step() -> None:
+        odds = (weight.detach() - 1).log()  # -inf
+        (weight * torch.where(odds.isinf(), 0.0, odds)).sum().backward()
+
+    assert diagnose(nn.Identity(), step).findings == ()
+
+
+@pytest.mark.parametrize("value", [torch.inf, torch.nan])
+def test_parameters_damaged_before_the_step_are_said_to_be(value: float) -> None:
+    net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
+    net[1].bias.data[1] = value
+    with watch(net) as report:
+        net(torch.ones(1, 4)).sum().backward()
+    (finding,) = report.findings
+    assert (finding.kind, finding.where) == ("nonfinite_parameters", "1.bias")
+    assert "before the first step watched" in finding.message
+
+
+def test_a_damaged_running_variance_is_said_to_be() -> None:
+    net = nn.BatchNorm1d(2)
+    net.running_var[0] = torch.inf
+    with watch(net) as report:
+        pass
+    assert [finding.where for finding in report.findings] == ["running_var"]
