@@ -42,6 +42,13 @@ RECIPES = {
 }
 
 
+def find_recipe(name: str) -> Arithmetic:
+    """Return the recipe of this name; ValueError, with the names there are, for another."""
+    if name not in RECIPES:
+        raise ValueError(f"recipe {name!r} is unknown; choose from {', '.join(RECIPES)}")
+    return RECIPES[name]
+
+
 @dataclass(frozen=True)
 class Workload:
     """The kernels of one training step, in order, and the recipe and batch they belong to."""
@@ -86,10 +93,9 @@ def workload(
     forward pass they undo; a sum of two gradients to the layer that came last. Raises ValueError
     for an unknown recipe or optimizer.
     """
-    if recipe not in RECIPES:
-        raise ValueError(f"recipe {recipe!r} is unknown; choose from {', '.join(RECIPES)}")
-    watcher = _Ledger(RECIPES[recipe].scaler)
-    rehearse(model, inputs, RECIPES[recipe].rehearsed, optimizer, watcher=watcher, loss=loss)
+    rule = find_recipe(recipe)
+    watcher = _Ledger(rule.scaler)
+    rehearse(model, inputs, rule.rehearsed, optimizer, watcher=watcher, loss=loss)
     batch = len(inputs) if isinstance(inputs, torch.Tensor) else inputs[0]
     return Workload(recipe, batch, tuple(watcher.kernels))
 

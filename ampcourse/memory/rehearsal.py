@@ -3,7 +3,8 @@
 torch's fake tensors run the real model, autograd, autocast and optimizer, and allocate nothing.
 What a step would do is seen by a dispatch mode, which is told every operation below autograd. A
 CPU's BF16 stands in for the 16-bit type: where both lists of autocast agree, as for convolutions
-and linear layers, the bytes are those of FP16 on a GPU.
+and linear layers, the bytes are those of FP16 on a GPU. Dropout's mask is not: a CPU keeps it in
+the type of its input, a GPU in one byte per number.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import nn
 
+from ampcourse.benchmark import roofline
 from ampcourse.benchmark.devices import DEVICES, Device
 from ampcourse.benchmark.kernels import Kernel
 from ampcourse.benchmark.layers import Workload, workload
@@ -79,6 +80,24 @@ def test_channels_first_reads_and_writes_images_once_more_on_tensor_cores_only()
     assert step_limit(replace(single, recipe="tf32"), ROUND, "NCHW").seconds == 2.0
 
 
+@pytest.mark.parametrize(
+    ("kind", "phase", "seconds"),
+    [
+        ("relu", "forward", 0.0),
+        ("relu", "backward", 2.0),
+        ("add", "forward", 1.0),
+        ("add", "backward", 2.0),
+        ("batch norm", "forward", 3.0),
+    ],
+)
+def test_fused_into_a_batch_norm_these_bytes_are_left_of_three(
+    kind: str, phase: str, seconds: float
+) -> None:
+    work = one("fp32", 0, 3 * 10**11, "", kind=kind, phase=phase)
+    assert step_limit(work, ROUND).seconds == 3.0
+    assert round(step_limit(work, ROUND, fused=True).seconds, 9) == seconds
+
+
 def test_a_device_without_tensor_cores_does_not_mind_the_layout() -> None:
     half = one("amp-fp16", 0, 10**11, "half", channels_bytes=5 * 10**10)
     first, last = (step_limit(half, "GTX 1080 Ti", layout) for layout in ("NCHW", "NHWC"))
@@ -144,6 +163,15 @@ def test_amp_over_tf32_can_reach_two_and_channels_first_costs_a_third(
     assert 1.4 < ratio(limit(works, "amp-fp16", gpu, "NCHW"), amp) < 1.55
 
 
+@pytest.mark.parametrize("gpu", MODELLED)
+@pytest.mark.parametrize("recipe", ["fp32", "amp-fp16"])
+def test_fusing_relu_and_sums_gains_at_most_a_quarter(
+    works: dict[str, Workload], recipe: str, gpu: str
+) -> None:
+    plain = step_limit(works[recipe], gpu)
+    assert 1.04 < ratio(plain, step_limit(works[recipe], gpu, fused=True)) < 1.25
+
+
 def test_no_published_run_is_above_its_limit_with_its_own_layouts(
     works: dict[str, Workload],
 ) -> None:
@@ -161,6 +189,24 @@ def test_no_published_run_is_above_its_limit_with_its_own_layouts(
         assert result.speedup < ratio(base, amp)
 
 
+def test_recipes_of_the_same_kernels_are_rehearsed_once_and_limited_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rehearsed: list[str] = []
+
+    def spy(model: nn.Module, inputs: tuple[int, ...], recipe: str) -> Workload:
+        rehearsed.append(recipe)
+        return workload(model, inputs, recipe)
+
+    monkeypatch.setattr(roofline, "workload", spy)
+    model, shape = nn.Sequential(nn.Conv2d(64, 64, 3)), (8, 64, 8, 8)
+    recipes = ("fp32", "tf32", "amp-fp16", "amp-bf16", "O2")
+    found = limits(model, shape, "A100", recipes)
+    assert rehearsed == ["fp32", "amp-fp16", "amp-bf16", "O2"]  # a scaler launches kernels
+    for recipe, step in found.items():
+        assert step == step_limit(workload(model, shape, recipe), "A100")
+
+
 def test_limits_of_several_recipes_come_by_name() -> None:
     model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten(), nn.Linear(144, 10))
     found = limits(model, (2, 3, 8, 8), "A100", ("fp32", "amp-bf16"), layout="NCHW")
@@ -174,6 +220,7 @@ def test_limits_of_several_recipes_come_by_name() -> None:
     ("call", "message"),
     [
         (lambda: step_limit(one("fp32", 1, 1), "A100", "nhwc"), "layout='nhwc' is unknown"),
+        (lambda: limits(nn.Identity(), (1,), "A100", ["bf16"]), "'bf16' is unknown; choose from"),
         (lambda: step_limit(one("fp32", 1, 1), "A1000"), "did you mean 'A100'?"),
         (lambda: step_limit(one("amp-bf16", 1, 1, "half"), "V100"), "no quoted peak for bf16"),
     ],
