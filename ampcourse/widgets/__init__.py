@@ -1,4 +1,4 @@
-"""Interactive views for the lessons: formats, updates, gradients, Tensor Cores, loss scales.
+"""Interactive views for the lessons: formats, updates, gradients, Tensor Cores, loss scales, types.
 
 Importing this package loads no widget library; the functions do, when they are called.
 """
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ampcourse.widgets.bits.explorer import Explorer
     from ampcourse.widgets.bits.side_by_side import SameNumber
     from ampcourse.widgets.block.widget import BlockFMA
+    from ampcourse.widgets.flow.widget import TypeFlow
     from ampcourse.widgets.scaler.widget import ScalerScrubber
     from ampcourse.widgets.update.widget import LostUpdate
     from ampcourse.widgets.window.widget import GradientWindow
@@ -25,6 +26,7 @@ __all__ = [
     "lost_update",
     "same_number",
     "scaler_scrubber",
+    "type_flow",
 ]
 
 
@@ -165,3 +167,22 @@ def scaler_scrubber(
 
     settings = (init_scale, growth_factor, backoff_factor)
     return ScalerScrubber(ScalerTrace.of(*settings, growth_interval, steps, infs))
+
+
+def type_flow(net: str = "small_cnn", device: str = "cpu", lower: str = "bfloat16") -> TypeFlow:
+    """Return the ops of a net under autocast: which list each is on, and in which type it runs.
+
+    Nets are "small_cnn", "transformer" and "pitfalls", devices "cpu" and "cuda", `lower` is
+    "float16" or "bfloat16". The result shows its state as `net`, `device`, `lower` and `op`,
+    which can also be assigned, and every op with its casts as `flows`.
+
+    Raises ValueError for another net, device or type; ImportError with the install command where
+    ipywidgets or anywidget is missing.
+
+    >>> {flow.node.name: flow.gives for flow in type_flow().flows}["loss"]
+    'float32'
+    """
+    from ampcourse.widgets.flow.state import FlowState
+    from ampcourse.widgets.flow.widget import TypeFlow
+
+    return TypeFlow(FlowState(net, device, lower))

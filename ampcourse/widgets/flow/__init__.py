@@ -1,0 +1,1 @@
+"""The type-flow graph: which op of a net runs in which type."""
