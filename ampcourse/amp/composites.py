@@ -178,14 +178,29 @@ APPLIES: dict[str, Callable[[Sequence[Any], dict[str, Any]], bool]] = {
     "linalg_multi_dot": _has_one_type,
 }
 
-#: Where a region of ours and one of torch's differ, and why.
+#: Ops that give another result in a region of ours than in one of torch's, and why.
 DIFFERENCES: dict[str, str] = {
     "bilinear": "torch casts the batched products inside, we follow the inputs",
     "corrcoef": "torch casts the matrix product inside, we follow the inputs",
     "cov": "torch casts the matrix product inside, we follow the inputs",
+    "gru": "torch casts the linear layers of each step, we follow the inputs",
     "linalg_pinv": "torch casts the products inside, we follow the inputs",
     "linalg_polar": "torch casts the decomposition and the products inside, we follow the inputs",
     "lstm": "torch casts for a fused layer, which some CPUs do not have (it raises), we follow the "
     "inputs",
-    "gru": "torch casts the linear layers of each step, we follow the inputs",
+}
+
+#: Other things that differ, and why.
+OTHER_DIFFERENCES: dict[str, str] = {
+    "out=": "given out=, ops that cast inside do not cast here; torch casts the ops inside, and "
+    "refuses an out in float32",
+    "backward in a region": "torch casts in the backward formulas of ops in C++ as well, which a "
+    "mode does not see; run backward outside, as torch recommends",
+    "attention in evaluation": "without gradients torch's MultiheadAttention takes a fused path, "
+    "unless a mode is on; types agree, values differ by rounding",
+    "DisableTorchFunction": "switches every mode off, this one too",
+    "is_autocast_enabled": "torch's answers for torch's regions only; what asks it, such as "
+    "torch.utils.checkpoint, does not know of ours (give it context_fn)",
+    "a decorator that recurses": "torch's leaves autocast on when the outermost call returns, "
+    "ours does not",
 }
