@@ -220,6 +220,14 @@ def test_in_place_the_first_tensor_keeps_its_type() -> None:
     assert torch.equal(total, H.float())
 
 
+def test_in_place_the_other_tensor_is_rounded_to_fp16_first() -> None:
+    other = torch.tensor(2.0**-11 + 2.0**-23)
+    # One more ulp of FP16 at 1 in one rounding; a tie, which goes to 1, in two.
+    assert torch.ones(1, dtype=HALF).add_(other).item() == 1.0 + 2.0**-10
+    use_o1()
+    assert torch.ones(1, dtype=HALF).add_(other).item() == 1.0
+
+
 def test_an_operator_in_place_promotes_and_so_makes_a_new_tensor() -> None:
     use_o1()
     total = before = torch.zeros(3, 3, dtype=HALF)
@@ -273,6 +281,15 @@ def test_functions_of_ones_own_are_cast_from_the_next_initialize_on() -> None:
     assert module.twice(A).dtype == FLOAT
     use_o1()
     assert module.twice(A).dtype == FLOAT
+
+
+def test_a_listed_function_can_be_registered_otherwise_and_comes_back() -> None:
+    before = torch.exp
+    amp.register_half_function(torch, "exp")
+    use_o1()
+    assert torch.exp(A).dtype == HALF
+    amp.deactivate()
+    assert torch.exp is before
 
 
 @pytest.mark.parametrize(
