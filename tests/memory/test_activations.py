@@ -172,6 +172,16 @@ def test_an_error_in_the_model_leaves_no_hooks() -> None:
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
 
 
+def test_after_an_error_what_follows_belongs_to_its_own_module() -> None:
+    model = nn.Sequential(nn.Linear(3, 5), nn.Linear(6, 2))
+    with SavedTensors(model) as saved:
+        with pytest.raises(RuntimeError):
+            model(torch.randn(7, 3))
+        kept = torch.randn(7, 4, requires_grad=True).square()
+    assert kept.grad_fn is not None
+    assert saved.rows[-1].module == ""
+
+
 def test_an_unknown_kind_is_refused() -> None:
     with pytest.raises(ValueError, match="choose from activation, weight cast"):
         record(net(), torch.randn(2, 3, 8, 8)).by_module("casts")
