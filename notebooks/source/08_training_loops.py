@@ -477,13 +477,15 @@ FP32 is meant. Not a `.half()` on the layer: that leads to **d**.
 How far did they come, and how far should they have?
 """
 
-# %% tags=["nbval-ignore-output"]
+# %%
 silent = {f"loop {'abcdefghij'[k]}": (loops[k], meant[k]) for k in (0, 2, 5, 7, 9)}
+
+# %% tags=["nbval-ignore-output"]
 for name, (loop, reference) in silent.items():
-    world, model = World(), World(broken=False)
-    loop(world)
+    w, model = World(), World(broken=False)
+    loop(w)
     reference(model)
-    print(f"{name}: {world.moved().norm():.4f}, as meant {model.moved().norm():.4f}")
+    print(f"{name}: {w.moved().norm():.4f}, as meant {model.moved().norm():.4f}")
 
 # %% [markdown]
 r"""
