@@ -221,7 +221,7 @@ def test_in_place_the_first_tensor_keeps_its_type() -> None:
 
 
 def test_in_place_the_other_tensor_is_rounded_to_fp16_first() -> None:
-    other = torch.tensor(2.0**-11 + 2.0**-23)
+    other = torch.tensor([2.0**-11 + 2.0**-23])
     # One more ulp of FP16 at 1 in one rounding; a tie, which goes to 1, in two.
     assert torch.ones(1, dtype=HALF).add_(other).item() == 1.0 + 2.0**-10
     use_o1()
