@@ -30,9 +30,8 @@ my_resume = None  # what else of the scaler belongs into it?
 
 # %% [markdown]
 r"""
-Here is the scene: PyTorch's own scaler, with a growth interval of 3 instead of 2000, so that
-one can see it grow. Each row below is one step: the scale and the learning rate it ran with, and
-what became of the weights.
+Here is the scene: PyTorch's own scaler, with a growth interval of 3 instead of 2000. Each row
+below is one step: the scale and the learning rate it ran with, and what became of the weights.
 """
 
 # %%
@@ -86,7 +85,7 @@ learning rate had been halved nine times. You will mend that in the last task.
 
 All that a dynamic scaler remembers from one step to the next are its **scale** and the **growth
 tracker**. All that it learns from a step is one bit, **found_inf**: was any gradient inf or NaN?
-Play with it (each bar shows the tracker that the step started with):
+Play with it:
 
 1. Without any inf: when does the scale grow? What does the tracker do then?
 2. Put an inf one step before the scale would grow. When does it grow now?
@@ -101,8 +100,8 @@ scaler_scrubber(growth_interval=5, steps=40, infs=[13])
 
 # %% [markdown]
 r"""
-Why that way? Nobody knows the right scale, and it changes during training. Too small loses small
-gradients in silence; too large gives an inf, which cannot be overlooked. So the scaler keeps to
+Why that way? Nobody knows the right scale, and it changes. Too small loses small gradients in
+silence; too large gives an inf, which cannot be overlooked. So the scaler keeps to
 the largest scale that does not overflow: it backs off at once when it hits the ceiling, and after
 2000 good steps in a row it tries whether the ceiling has moved. A try that fails costs one step.
 
@@ -120,10 +119,8 @@ stays, and the tracker starts again all the same. `fp32(x)` rounds to float32 an
 float. Return a Python float, too: a product with an `np.float32` is taken in float32, and the
 factor is rounded before it.
 
-In this lesson solutions use numpy. `torch` and `ampcourse.amp` are for looking: the grader
-refuses a solution that imports one of them. Nor may a solution use the library's names that
-demonstrations import, such as `update` and `LossScale` below: where it is graded, they do not
-exist.
+Solutions use numpy: the grader refuses `torch` and `ampcourse.amp`, and does not know the names
+that demonstrations import, such as `update` below.
 """
 
 # %% tags=["setup"]
@@ -280,9 +277,9 @@ with task("t06_1"):
 
 # %% [markdown]
 r"""
-With the real interval of 2000, how does a whole training look? Here is the library's rule (the
-same as PyTorch's, bit for bit) under a ceiling that comes down from $2^{15}$ to $2^{12}$ halfway,
-as when gradients grow. From a first scale of $2^{16}$:
+And with the real interval of 2000? Here is the library's rule (PyTorch's, bit for bit) under a
+ceiling that comes down from $2^{15}$ to $2^{12}$ halfway, as when gradients grow. From a first
+scale of $2^{16}$:
 """
 
 # %%
@@ -661,9 +658,8 @@ r"""
 ## Several optimizers, one scale
 
 A GAN has two optimizers, and people argue whether it needs two scalers: one project split its
-scaler in two ([neosr#31](https://github.com/neosr-project/neosr/pull/31)), and two weeks later it
-was proposed to join them again ([neosr#50](https://github.com/neosr-project/neosr/pull/50)). One
-serves all:
+scaler in two ([neosr#31](https://github.com/neosr-project/neosr/pull/31)), and a proposal to join
+them again followed ([#50](https://github.com/neosr-project/neosr/pull/50)). One serves all:
 
 - `scale(loss)` multiplies the loss;
 - `unscale_(optimizer)` unscales that optimizer's gradients and notes its found_inf. One calls it
@@ -690,9 +686,8 @@ print("gradient", w.grad.item(), " weight", w.item())
 
 # %% [markdown]
 r"""
-Divided by 8 twice, an update eight times too small, and not a word. (With a scale of 65536 it
-would be 65536 times too small.) Other mistakes are told, and now that you know the memory behind
-it you can read what PyTorch says. These send people searching
+Divided by 8 twice, an update eight times too small (with a scale of 65536, 65536 times), and not a
+word. Other mistakes are told, and you can now read what PyTorch says. These send people searching
 ([Swin-Transformer#311](https://github.com/microsoft/Swin-Transformer/issues/311),
 [accelerate#328](https://github.com/huggingface/accelerate/issues/328),
 [LLaVA#363](https://github.com/haotian-liu/LLaVA/issues/363)):
@@ -723,7 +718,7 @@ provoke("two calls of update():", "step", "update", "update")
 
 # %% [markdown]
 r"""
-With the memory in mind:
+That is:
 
 - In an accumulation, unscale once, after the last micro-step; all micro-steps share one scale.
 - Clip between `unscale_` and `step`, or the limit applies to scaled gradients.
@@ -736,9 +731,9 @@ With the memory in mind:
 
 Write the four methods. The attributes are those of `ScalerState`; keep `loss_scale` and `tracker`
 up to date, and use `found` as you like. Factors and interval are the constructor's. `unscale_`
-twice for one optimizer without an `update()` between raises RuntimeError. Rule and unscaling are
-those of t06_1 and t06_2: call your own functions, or write them out. The optimizers are those of
-t06_3.
+raises RuntimeError for an optimizer that has been unscaled since the last `update()`, by
+`unscale_` or by `step`. Rule and unscaling are those of t06_1 and t06_2: call your own functions,
+or write them out. The optimizers are those of t06_3.
 """
 
 
@@ -812,7 +807,7 @@ with task("t06_4"):
     shared = "update() moves the scale once, and an inf in any of the optimizers counts"
     forgets = "after update() nothing is left of the inf before"
     gradients = "found_inf is about gradients: the loss itself is not looked at"
-    twice = "unscale_ twice without an update() between is an error"
+    twice = "gradients are unscaled once between two calls of update(): more is an error"
     product = "scale(loss) is the loss times the present scale"
     exact = "the rule of t06_1 and the inverse of t06_2 hold here to the last bit"
     check("float(Scaler(8.0).scale(0.375))", 3.0, product)
@@ -965,6 +960,9 @@ with task("t06_4"):
     unscales = "scaler.unscale_(optimizer)"
     harmless = "the gradients would be divided twice: raise RuntimeError"
     check(again.format(f"{unscales}; {unscales}"), "RuntimeError", twice, {harmless: "no error"})
+    stepped = "step() has unscaled the gradients already: raise RuntimeError"
+    after_step = f"scaler.step(optimizer); {unscales}"
+    check(again.format(after_step), "RuntimeError", twice, {stepped: "no error"})
     check(again.format(unscales), "no error", twice)
     ### BEGIN HIDDEN TESTS
     import numpy as np
@@ -1067,6 +1065,7 @@ with task("t06_4"):
     for scale in (2.0, 64.0):
         text = again.replace("8.0", f"{scale}").replace("range(3)", "range(5)")
         check(text.format(f"{unscales}; {unscales}"), "RuntimeError", twice)
+        check(text.format(after_step), "RuntimeError", twice)
         check(text.format(unscales), "no error", twice)
     ### END HIDDEN TESTS
 
@@ -1075,8 +1074,7 @@ r"""
 ## What a checkpoint must hold
 
 Somebody resumed a training, and gradients overflowed that had not in the first run: that had
-scaled by 256 at the same step, the resumed one began with 65536 again, and the learning rates no
-longer agreed
+scaled by 256 there, the resumed one by 65536 again
 ([transformers#34053](https://github.com/huggingface/transformers/issues/34053)). Suppose a
 training has settled at 1024, and gradients overflow above that. It is resumed with a tracker of
 1500, and goes on for 2000 steps:
@@ -1100,18 +1098,16 @@ print("scaler forgotten:   ", resumed(LossScale(65536.0, 0)))
 
 # %% [markdown]
 r"""
-Without the tracker, "0 skipped" looks better than 1, but nothing is saved: the next try to grow,
-and its skip, merely come one step after these 2000. Nothing breaks, but the resumed run is not the
-run that was interrupted: from the next growth on the scales differ, and with them what overflows
-and is skipped. One other skip is a whole update lost, and every weight differs; as long as none
-does, the weights can agree to the last bit.
+Without the tracker, "0 skipped" looks better than 1, but the skip merely comes one step after
+these 2000. Nothing breaks, but from the next growth on the scales differ from those of an
+uninterrupted run. As long as the same steps are skipped, the weights can agree to the last bit;
+one other skip is a whole update lost, and all of them differ.
 
 ### t06_5 · state_dict and resume
 
 Return the state of a scaler (yours, or any other `ScalerState`) as a dictionary with PyTorch's
 five names, and load such a dictionary, without changing it, into another scaler, whatever that was
-made with. Then PyTorch and you can read each other's checkpoints. A state is taken between two
-steps, so `found` does not belong to it.
+made with. A state is taken between two steps, so `found` does not belong to it.
 
 The names: `"scale"`, `"growth_factor"`, `"backoff_factor"`, `"growth_interval"`, and, with a
 leading underscore, `"_growth_tracker"`.
@@ -1265,8 +1261,8 @@ for k in range(1, 251):
 r"""
 Twenty halvings of a usual first scale take a factor of a million off. What still overflows then
 was hardly the scale's fault: look for the first inf or NaN of the forward pass, and if there is
-none, of the backward pass (`sqrt(w * w)` at 0 is 0, its gradient NaN; `torch.autograd`'s
-`detect_anomaly` finds it).
+none, of the backward pass: `sqrt(w * w)` at 0 is 0, its gradient NaN
+(`torch.autograd.detect_anomaly` finds it).
 
 At such a bottom skipped steps are harmless; the first finite gradient is not. From $2^{-128}$
 down the inverse is inf in float32: the scaled gradient passes as finite, the step is taken, and
@@ -1290,14 +1286,13 @@ So no step at a scale of 0 trains anything, and `get_scale` cannot show it by ge
 From here on a step counts as skipped if the scale after it is smaller than before, **or 0**. (With
 a backoff factor above 0.5 the scale sticks before that: at $2^{-148}$ for 0.75.)
 
-**BF16 needs no scaler.** It has almost FP32's range, and a scale rescues no gradient in it. (As a
-guard against NaN a scaler does skip steps in BF16, too.) One course scaled BF16; a reader took the
-scaler out, and the training failed
-([happy-llm#162](https://github.com/datawhalechina/happy-llm/issues/162)). Does BF16 need it, then?
-The later diagnosis ([happy-llm#215](https://github.com/datawhalechina/happy-llm/pull/215); the
-fix is [#195](https://github.com/datawhalechina/happy-llm/pull/195)): `autocast()` was called
-without a type, on CUDA that is FP16, so the "BF16" run was none. What a gradient of $2^{-30}$
-becomes in either type, and what CUDA's autocast takes by default:
+**BF16 needs no scaler.** It has almost FP32's range: a scale rescues next to nothing. (As a guard
+against NaN it does skip steps in BF16, too.) One course scaled BF16; a reader took the scaler out,
+and training failed ([happy-llm#162](https://github.com/datawhalechina/happy-llm/issues/162)). The
+later diagnosis ([#215](https://github.com/datawhalechina/happy-llm/pull/215); fixed in
+[#195](https://github.com/datawhalechina/happy-llm/pull/195)): `autocast()` had been called without
+a type, which on CUDA is FP16, so the "BF16" run was none. What a gradient of $2^{-30}$ becomes in
+either type, and CUDA's default:
 """
 
 # %% tags=["nbval-ignore-output"]
@@ -1312,9 +1307,8 @@ r"""
 
 `train` runs one step per loss: scale the loss and call `backward()`, then `scaler.step`,
 `scaler.update`, and `scheduler.step()`, the last only if the step was not skipped. Return how many
-steps were skipped, those at a scale of 0 included. (`optimizer.zero_grad()` may be called or not:
-there are no gradients here.) The scaler has PyTorch's methods: `scale`, `step`, `update`,
-`get_scale`.
+steps were skipped, those at a scale of 0 included. (`optimizer.zero_grad()` is optional here.) The
+scaler has PyTorch's methods: `scale`, `step`, `update`, `get_scale`.
 
 `verdict` reads the log of a training: the type autocast used, and `scales`, the first scale and
 that after each step. By a rule of thumb it returns
@@ -1576,8 +1570,8 @@ The scaler keeps two numbers, a scale and a count of good steps in a row. From e
 one bit: was any gradient inf or NaN? If so, the optimizer's step is skipped whole, the scale is
 halved and the count starts again; after 2000 good steps in a row the scale is doubled. Scale,
 backward, unscale, step, update, in this order and with one update for all optimizers. Both numbers
-go into the checkpoint. With one optimizer a smaller scale tells of a skipped step, and if step
-after step is skipped, the scale is not to blame.
+go into the checkpoint. With one optimizer a smaller scale tells of a skipped step, and if twenty
+in a row are skipped, the scale is hardly to blame.
 
 ## Where next
 

@@ -150,6 +150,15 @@ def test_the_step_is_read_and_assigned() -> None:
         x.step = 41
 
 
+def test_the_drawing_shows_and_says_the_state_before_each_step() -> None:
+    x = scaler_scrubber(growth_interval=3, infs=(2,))
+    assert panel(x).timeline["trackers"][:6] == [0, 1, 0, 1, 2, 0]
+    assert [2.0**height for height in panel(x).timeline["heights"]] == [
+        step.before.scale for step in x.history
+    ]
+    assert panel(x).labels["timeline"].endswith("before each step")
+
+
 def test_read_outs_say_what_was_found_decided_and_left() -> None:
     x = scaler_scrubber(infs=(7,))
     shown = [
