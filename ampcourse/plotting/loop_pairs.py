@@ -40,8 +40,9 @@ def loop_pairs(
         ax.set_title(title)
         ax.grid(True)
         ax.set_ylim(low - 0.1 * (high - low), high + 0.25 * (high - low))
-    for ax in grid[-1]:
+    for ax in grid.flat[max(0, len(panels) - columns) : len(panels)]:  # the lowest of each column
         ax.set_xlabel(WORDS["step"])
+        ax.tick_params(labelbottom=True)
     for ax in grid[:, 0]:
         ax.set_ylabel(WORDS["loss"])
     empty = grid.flat[len(panels) :]

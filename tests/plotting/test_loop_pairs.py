@@ -51,5 +51,10 @@ def test_the_legend_stands_in_a_free_place_and_else_in_the_first_panel() -> None
     assert texts == [WORDS["meant"], WORDS["loop"]]
 
 
+def test_the_lowest_panel_of_each_column_names_the_axis() -> None:
+    panels = loop_pairs(PANELS).figure.axes
+    assert [bool(ax.get_xlabel()) for ax in panels] == [False, True, True, True, False, False]
+
+
 def test_the_figure_becomes_html_with_its_alt_text() -> None:
     assert 'alt="loops"' in figure_html(loop_pairs(PANELS), "loops")
