@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -28,14 +29,22 @@ class OpWatch(TorchDispatchMode):
         self,
         look: Callable[[Op], None],
         accumulated: Callable[[Any, list[torch.Tensor]], None],
-        running: list[tuple[str, str]],
     ) -> None:
         super().__init__()
         self._look = look
         self._accumulated = accumulated
-        self._running = running  # path and class of the modules that are running
+        self.running: list[tuple[str, str]] = []  # path and class of the modules that run
         self._places: dict[int, Place] = {}
         self.paused = False
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Let what happens inside be no part of what is watched: our own looking, and scalers'."""
+        paused, self.paused = self.paused, True
+        try:
+            yield
+        finally:
+            self.paused = paused
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -75,5 +84,5 @@ class OpWatch(TorchDispatchMode):
         return place
 
     def _here(self) -> Place:
-        path, kind = self._running[-1] if self._running else ("", "")
+        path, kind = self.running[-1] if self.running else ("", "")
         return Place(path, kind, user_line())

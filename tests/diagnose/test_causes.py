@@ -118,3 +118,34 @@ def test_a_damaged_running_variance_is_said_to_be() -> None:
     with watch(net) as report:
         pass
     assert [finding.where for finding in report.findings] == ["running_var"]
+
+
+def test_nan_out_of_a_mask_alone_is_blamed_on_the_op_that_made_it() -> None:
+    def step() -> None:
+        scores = torch.ones(2, 3, requires_grad=True)
+        scores.masked_fill(torch.ones(2, 3).bool(), -torch.inf).softmax(-1).sum().backward()
+
+    (finding,) = diagnose(nn.Identity(), step).findings
+    assert finding.message.startswith("_softmax in ")
+    assert "gave 6 NaN among 6 float32 numbers" in finding.message
+
+
+def test_of_two_overflows_the_first_is_named() -> None:
+    net = nn.ModuleDict({"late": nn.Linear(4, 2), "early": nn.Linear(4, 2)})
+    for layer in net.values():
+        layer.weight.data.fill_(300.0)
+
+    def step() -> None:
+        with fp16():
+            early, late = net["early"](torch.ones(1, 4) * 100), net["late"](torch.ones(1, 4) * 100)
+        (late + early).sum().backward()
+
+    assert [finding.where for finding in diagnose(net, step).findings] == ["early"]
+
+
+def test_a_backward_from_a_graph_edge_is_let_through() -> None:
+    weight = torch.ones(2, requires_grad=True)
+    edge = torch.autograd.graph.get_gradient_edge((weight * 3).sum())
+    report = diagnose(nn.Identity(), lambda: torch.autograd.backward(edge, torch.ones(())))
+    assert report.error == ""
+    assert torch.equal(weight.grad, torch.full((2,), 3.0))
