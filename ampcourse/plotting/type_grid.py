@@ -1,0 +1,51 @@
+"""Draw which number format each kind of tensor has in each of several set-ups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ampcourse.plotting.style import BLUE, CARD, GREY, INK, RULE, VERMILLION, new_axes, styled
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.axes import Axes
+
+#: Format → the colour of its cells and of the text in them; the text names the format.
+CELLS: Mapping[str, tuple[str, str]] = {
+    "fp16": (BLUE, CARD),
+    "bf16": (VERMILLION, CARD),
+    "fp32": (RULE, INK),
+}
+
+
+@styled
+def type_grid(columns: Mapping[str, Mapping[str, str]]) -> Axes:
+    """Return a table of formats: a column per set-up, a row per kind of tensor.
+
+    `columns` maps a set-up to a format's name, or any short text, for each kind of tensor. Rows
+    are those of all columns in the order they come; one that a column lacks stays empty there.
+    """
+    rows = list(dict.fromkeys(row for column in columns.values() for row in column))
+    ax = new_axes(height=0.5 + 0.36 * len(rows))
+    for x, (name, column) in enumerate(columns.items()):
+        ax.text(x + 0.5, -0.25, name, ha="center", va="bottom", color=INK, weight="bold")
+        for y, row in enumerate(rows):
+            if row in column:
+                _cell(ax, x, y, column[row])
+    ax.set_yticks([y + 0.5 for y in range(len(rows))], labels=rows)
+    ax.set_xticks([])
+    ax.tick_params(length=0)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    ax.set_xlim(0, len(columns))
+    ax.set_ylim(len(rows), -0.9)
+    return ax
+
+
+def _cell(ax: Axes, x: int, y: int, text: str) -> None:
+    from matplotlib.patches import Rectangle
+
+    fill, ink = CELLS.get(text, (CARD, GREY))
+    ax.add_patch(Rectangle((x + 0.03, y + 0.06), 0.94, 0.88, facecolor=fill, edgecolor="none"))
+    ax.text(x + 0.5, y + 0.52, text, ha="center", va="center", color=ink)

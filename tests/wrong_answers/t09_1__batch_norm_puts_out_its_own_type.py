@@ -1,0 +1,18 @@
+# message: a batch norm with FP32 parameters puts out what it gets
+def types(layers, level, keep_batchnorm_fp32=None):
+    keep = level != "O3" if keep_batchnorm_fp32 is None else keep_batchnorm_fp32
+    cast = level in ("O2", "O3")
+    rows, flows = [], "fp16" if cast else "fp32"
+    for layer in layers:
+        if level == "O1":
+            flows = {"linear": "fp16", "softmax": "fp32"}.get(layer, flows)
+        if layer in ("relu", "softmax"):
+            rows.append((None, flows, None, None))
+            continue
+        own = "fp16" if cast and not (keep and layer == "batch norm") else "fp32"
+        if layer == "batch norm" and level != "O1":
+            flows = own
+        elif layer == "linear" and cast:
+            flows = "fp16"
+        rows.append((own, flows, own, "fp32" if level == "O2" else own))
+    return rows

@@ -1,0 +1,14 @@
+# message: O2's optimizer steps the FP32 masters, not the FP16 copy
+def types(layers, level, keep_batchnorm_fp32=None):
+    keep = level != "O3" if keep_batchnorm_fp32 is None else keep_batchnorm_fp32
+    cast = level in ("O2", "O3")
+    rows, flows = [], "fp16" if cast else "fp32"
+    for layer in layers:
+        if level == "O1":
+            flows = {"linear": "fp16", "softmax": "fp32"}.get(layer, flows)
+        if layer in ("relu", "softmax"):
+            rows.append((None, flows, None, None))
+            continue
+        own = "fp16" if cast and not (keep and layer == "batch norm") else "fp32"
+        rows.append((own, flows, own, own))
+    return rows

@@ -1,0 +1,21 @@
+# message: that cast the batch norm, too
+def to_o2(model):
+    model.half()
+
+    def halve(value):
+        floats = isinstance(value, torch.Tensor) and value.is_floating_point()
+        return value.half() if floats else value
+
+    forward = model.forward
+    model.forward = lambda *inputs: forward(*map(halve, inputs)).float()
+    return model
+
+
+def make_masters(optimizer):
+    pairs = []
+    for group in optimizer.param_groups:
+        for k, param in enumerate(group["params"]):
+            if param.dtype == torch.float16:
+                group["params"][k] = nn.Parameter(param.detach().float())
+                pairs.append((param, group["params"][k]))
+    return pairs

@@ -1,0 +1,35 @@
+# message: the patches are still there
+def patch(owner, lists):
+    FP16, FP32 = torch.float16, torch.float32
+
+    def cast(value, dtype):
+        floating = isinstance(value, torch.Tensor) and value.dtype in (FP16, FP32)
+        return value.to(dtype) if floating else value
+
+    def target(rule, values):
+        types = {value.dtype for value in values if isinstance(value, torch.Tensor)}
+        if rule == "promote":
+            return FP32 if {FP16, FP32} <= types else None
+        return FP16 if rule == "to_fp16" else FP32
+
+    def wrap(function, rule):
+        def wrapper(*args, **kwargs):
+            dtype = target(rule, (*args, *kwargs.values()))
+            if dtype is not None:
+                args = [cast(value, dtype) for value in args]
+                kwargs = {name: cast(value, dtype) for name, value in kwargs.items()}
+            return function(*args, **kwargs)
+
+        return wrapper
+
+    originals = {}
+    for rule, names in lists.items():
+        for name in names:
+            if hasattr(owner, name):
+                originals[name] = getattr(owner, name)
+                setattr(owner, name, wrap(originals[name], rule))
+
+    def undo():
+        originals.clear()
+
+    return undo

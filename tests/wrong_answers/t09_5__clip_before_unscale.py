@@ -1,0 +1,13 @@
+# message: clipped while it was still scaled
+def train(model, optimizer, batches, max_norm):
+    scaler = torch.amp.GradScaler("cpu")
+    for x, y in batches:
+        optimizer.zero_grad()
+        with torch.autocast("cpu", dtype=torch.float16):
+            loss = F.mse_loss(model(x), y)
+        scaler.scale(loss).backward()
+        clip_grad_norm_(model.parameters(), max_norm)
+        scaler.unscale_(optimizer)
+        scaler.step(optimizer)
+        scaler.update()
+    return scaler

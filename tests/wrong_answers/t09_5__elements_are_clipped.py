@@ -1,0 +1,13 @@
+# message: clip the norm of the whole gradient
+def train(model, optimizer, batches, max_norm):
+    scaler = torch.amp.GradScaler("cpu")
+    for x, y in batches:
+        optimizer.zero_grad()
+        with torch.autocast("cpu", dtype=torch.float16):
+            loss = F.mse_loss(model(x), y)
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        nn.utils.clip_grad_value_(model.parameters(), max_norm)
+        scaler.step(optimizer)
+        scaler.update()
+    return scaler
