@@ -142,8 +142,9 @@ def test_a_function_of_the_parameters_can_make_the_optimizer() -> None:
 
 
 def test_tied_weights_count_once() -> None:
-    layer = nn.Linear(64, 64, bias=False)
-    found = predict(nn.Sequential(layer, layer), "sgd", "O2", (1, 64))
+    first, second = (nn.Linear(64, 64, bias=False) for _ in range(2))
+    second.weight = first.weight
+    found = predict(nn.Sequential(first, second), "sgd", "O2", (1, 64))
     assert (found.bytes["weights"], found.bytes["master weights"]) == (2 * 4096, 4 * 4096)
 
 
