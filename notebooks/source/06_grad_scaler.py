@@ -19,7 +19,7 @@ Nobody grades these; replace each `None` and run the cell.
 """
 
 # %%
-# The scale starts at 2^24 and grows after 3 good steps; gradients are -1.4:
+# A scale of 2^24 grows after 3 good steps; the gradients are -1.4:
 my_skips = None  # how many of 14 steps are skipped?
 # The loss is inf, but every gradient is finite:
 my_loss = None  # is the step skipped? True or False
@@ -44,7 +44,7 @@ torch.manual_seed(0)
 net = torch.nn.Linear(4, 1)
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
-scaler = torch.amp.GradScaler("cpu", init_scale=2.0**24, growth_interval=3)
+scaler = torch.amp.GradScaler("cpu", 2.0**24, growth_interval=3)
 
 
 # %%
@@ -71,7 +71,7 @@ with warnings.catch_warnings(record=True) as heard:
         moved = "as before" if stood[-1] else "moved"
         print(f"scale {scale:8.0f}  weights {moved:9}", end="  ")
         print(f"rate {rate:.5f}  step gave {result}")
-print("\n" + str(heard[0].message).split(". ")[0])
+print("\nwarned:", str(heard[0].message).split(". ")[0])
 
 # %% [markdown]
 r"""
@@ -509,15 +509,17 @@ class SGD:
     """Gradient descent with momentum on a list of parameters."""
 
     def __init__(self, parameters, lr=0.5, momentum=0.0):
-        self.parameters, self.lr, self.momentum = parameters, lr, momentum
+        self.parameters = parameters
+        self.lr, self.momentum = lr, momentum
         self.velocity = [np.zeros_like(p.value) for p in parameters]
 
     def step(self):
         """Move every parameter that has a gradient."""
         for k, p in enumerate(self.parameters):
             if p.grad is not None:
-                self.velocity[k] = self.momentum * self.velocity[k] + p.grad
-                p.value = p.value - self.lr * self.velocity[k]
+                velocity = self.momentum * self.velocity[k] + p.grad
+                p.value = p.value - self.lr * velocity
+                self.velocity[k] = velocity
 
 
 # %% task="t06_3" forbids=["torch", "ampcourse.amp"]
@@ -698,7 +700,8 @@ word. Other mistakes are told, and you can now read what PyTorch says. These sen
 def provoke(what, *methods, kind=torch.float32, gradient=True):
     w = torch.nn.Parameter(torch.ones(1, dtype=kind))
     used = w if gradient else torch.ones(1, requires_grad=True)
-    sgd, scaler = torch.optim.SGD([w], lr=1.0), torch.amp.GradScaler("cpu")
+    sgd = torch.optim.SGD([w], lr=1.0)
+    scaler = torch.amp.GradScaler("cpu")
     scaler.scale(used.sum()).backward()
     try:
         for method in methods:
@@ -708,7 +711,7 @@ def provoke(what, *methods, kind=torch.float32, gradient=True):
 
 
 # %% tags=["nbval-ignore-output"]
-provoke("in every micro-step of an accumulation:", *2 * ["unscale_"])
+provoke("in every micro-step:", "unscale_", "unscale_")
 provoke("clipping after the step:", "step", "unscale_")
 
 # %% tags=["nbval-ignore-output"]
@@ -1087,8 +1090,8 @@ def resumed(state, steps=2000, ceiling=1024.0):
     for _ in range(steps):
         skipped += state.scale > ceiling
         state = update(state, found_inf=state.scale > ceiling)
-    tracker = state.growth_tracker
-    return f"{skipped} skipped, scale {state.scale:.0f}, tracker {tracker}"
+    scale, tracker = state.scale, state.growth_tracker
+    return f"{skipped} skipped, scale {scale:.0f}, tracker {tracker}"
 
 
 # %%
@@ -1278,7 +1281,7 @@ for scale in (2.0**-127, 2.0**-128, 0.0):
     dying.step(sgd)
     dying.update()
     tracker = dying.state_dict()["_growth_tracker"]
-    print(f"scale {scale:.3g}: weight 1.0 to {w.item()}, tracker {tracker}")
+    print(f"{scale:.3g}: weight 1.0 to {w.item()}, tracker {tracker}")
 
 # %% [markdown]
 r"""
