@@ -87,7 +87,7 @@ class Causes:
             return
         name = self._names.of_parameter(bad[0])
         seen = f"{len(bad)} of {len(changed)} gradients are not finite, such as that of {name}"
-        if origin.in_float32_too:
+        if origin.in_wider_too:
             self._report_origin(origin, f"{seen}.")
         elif scaling is not None and scaling.scale > 1:
             text = f"At scale {scaling.scale:g} {seen}; first, {origin.text}. The scaler skips"

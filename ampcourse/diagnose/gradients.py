@@ -61,7 +61,7 @@ class Flushes:
         if not half or op.schema.mutated:
             return
         zeros = [int((tensor == 0).sum()) for tensor in half]
-        again = op.in_float32() if any(zeros) else None
+        again = op.repeated(torch.float32) if any(zeros) else None
         if any(zeros) and (again is None or len(again) != len(outputs)):
             return
         for i, tensor in enumerate(outputs):

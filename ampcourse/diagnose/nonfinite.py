@@ -39,7 +39,7 @@ class Origin:
     name: str = ""
     dtype: torch.dtype = torch.float32
     gave_nan: bool = False
-    in_float32_too: bool = False
+    in_wider_too: bool = False
     from_scaling: bool = False
     became_nan: str = ""
 
@@ -106,10 +106,15 @@ class NonFinite:
         )
         text = f"{made} gave {what_is_wrong(output)} from finite inputs"
         constant = _writes_nonfinite(op) and not bool(output.isnan().any())
-        again = op.in_float32() if output.dtype is torch.float16 else None
-        too = output.dtype is not torch.float16 or bool(again and any(map(is_nonfinite, again)))
-        if not too and again is not None:
-            text += f"; float16 ends at 65504, and in float32 {_largest(again)}"
+        wide = torch.float32 if output.dtype is torch.float16 else torch.float64
+        again = op.repeated(wide)
+        # What cannot be repeated is taken for an overflow in float16, which is common, and not
+        # for one in the other types, which is not.
+        unknown = output.dtype is not torch.float16
+        in_wider_too = unknown if again is None else any(map(is_nonfinite, again))
+        if not in_wider_too and again:
+            ends = f"{dtype_name(output.dtype)} ends at {torch.finfo(output.dtype).max:.6g}"
+            text += f"; {ends}, and in {dtype_name(wide)} {_largest(again)}"
         return Origin(
             number=next(self._numbers),
             source="constant" if constant else "op",
@@ -118,7 +123,7 @@ class NonFinite:
             text=f"{text} ({inputs})" if inputs else text,
             dtype=output.dtype,
             gave_nan=bool(output.isnan().any()),
-            in_float32_too=too,
+            in_wider_too=in_wider_too,
             from_scaling=self.scaling,
         )
 
@@ -134,7 +139,7 @@ class NonFinite:
             backward=op.backward,
             text=f"{what} of {op.name} in {op.place} had {what_is_wrong(tensor)} already",
             name=name,
-            in_float32_too=True,
+            in_wider_too=True,
         )
         self._origins[storage_key(tensor)] = origin
         return origin

@@ -81,29 +81,37 @@ class Op:
         every = [*float_tensors(list(self.args)), *float_tensors(dict(self.kwargs))]
         return [tensor for tensor in every if id(tensor) not in gone]
 
-    def in_float32(self) -> list[torch.Tensor] | None:
-        """Do the op again in float32 from the same inputs and return its floating outputs.
+    def repeated(self, wide: torch.dtype) -> list[torch.Tensor] | None:
+        """Do the op again in a wider type from the same inputs; return its floating outputs.
 
-        None if it cannot be repeated: it draws random numbers, overwrites an argument, or has
-        no float32 form with these arguments.
+        For float32, float16 inputs are widened; for float64, all are. None if it cannot be
+        repeated: it draws random numbers, overwrites an argument, or has no such form with
+        these arguments.
         """
         if not self.schema.repeatable:
             return None
         try:
-            again = self.func(*_widened(list(self.args)), **_widened(dict(self.kwargs)))
+            args, kwargs = _widened([list(self.args), dict(self.kwargs)], wide)
+            again = self.func(*args, **kwargs)
         except (RuntimeError, TypeError, NotImplementedError):
             return None
         return list(float_tensors(again))
 
 
-def _widened(value: Any) -> Any:
-    """Replace float16 tensors and dtypes by float32 ones in arguments, however nested."""
+_NARROWER = {
+    torch.float32: {torch.float16},
+    torch.float64: {torch.float16, torch.bfloat16, torch.float32},
+}
+
+
+def _widened(value: Any, wide: torch.dtype) -> Any:
+    """Replace narrower tensors and dtypes in arguments, however nested."""
     if isinstance(value, torch.Tensor):
-        return value.float() if value.dtype is torch.float16 else value
-    if value is torch.float16:
-        return torch.float32
+        return value.to(wide) if value.dtype in _NARROWER[wide] else value
+    if isinstance(value, torch.dtype):
+        return wide if value in _NARROWER[wide] else value
     if isinstance(value, list | tuple):
-        return type(value)(_widened(part) for part in value)
+        return type(value)(_widened(part, wide) for part in value)
     if isinstance(value, dict):
-        return {name: _widened(part) for name, part in value.items()}
+        return {name: _widened(part, wide) for name, part in value.items()}
     return value

@@ -7,6 +7,10 @@ import torch
 from torch import nn
 
 from ampcourse.diagnose import diagnose, watch
+from ampcourse.diagnose.names import Names
+from ampcourse.diagnose.nonfinite import NonFinite
+from ampcourse.diagnose.op import Op, schema_of
+from ampcourse.diagnose.place import Place
 from tests.diagnose.clean_loops import Scaler, fp16
 
 
@@ -149,3 +153,75 @@ def test_a_backward_from_a_graph_edge_is_let_through() -> None:
     report = diagnose(nn.Identity(), lambda: torch.autograd.backward(edge, torch.ones(())))
     assert report.error == ""
     assert torch.equal(weight.grad, torch.full((2,), 3.0))
+
+
+def test_a_mask_from_elsewhere_is_not_taken_for_bad_data() -> None:
+    mask = torch.full((2, 3), -torch.inf)
+    scores = torch.ones(2, 3, requires_grad=True)
+    report = diagnose(nn.Identity(), lambda: (scores + mask).softmax(-1).sum().backward())
+    (finding,) = report.findings
+    assert finding.kind == "first_nonfinite"
+    assert finding.message.startswith("_softmax in ")
+
+
+def test_a_loss_that_only_scaling_made_infinite_is_a_note() -> None:
+    weight, scaler = torch.full((1,), 1e34, requires_grad=True), Scaler("cpu")
+    report = diagnose(nn.Identity(), lambda: scaler.scale((weight * 1.0).sum()).backward())
+    assert report.findings == ()
+    assert "The loss was finite, the scaled loss is not" in report.notes[0]
+
+
+def test_a_float32_gradient_that_only_scaling_made_infinite_is_a_note() -> None:
+    model, scaler = nn.ParameterList([torch.ones(1)]), Scaler("cpu")
+    weight = model[0]
+    scale = float(2**16)
+
+    def step() -> None:  # the loss and its scaled value are finite, the gradient 1e34 is not
+        scaler.scale((weight * 1e34 - weight.detach() * 1e34).sum()).backward()
+
+    assert 1e34 * scale > torch.finfo(torch.float32).max
+    report = diagnose(model, step)
+    assert report.findings == ()
+    assert "float32 ends at 3.40282e+38, and in float64 it is 6.5536e+38" in report.notes[0]
+
+
+def test_new_numbers_in_old_memory_have_no_old_origin() -> None:
+    nonfinite, values = NonFinite(Names()), torch.tensor([torch.inf])
+    place = Place("", "", "train.py:1")
+
+    def see() -> None:
+        func = torch.ops.aten.exp.default
+        nonfinite.note(Op(func, schema_of(func), (torch.ones(1),), {}, values, place))
+
+    see()
+    assert nonfinite.origin_of(values) is not None
+    values.fill_(1.0)
+    see()
+    assert nonfinite.origin_of(values) is None
+
+
+def test_nan_in_outputs_that_the_loss_leaves_out_is_not_reported() -> None:
+    net = Net()
+
+    def step() -> None:
+        with fp16():
+            out = net(torch.full((3, 4), 100.0))
+        torch.where(out.isnan(), 0.0, net.encoder["fc"].weight.sum()).sum().backward()
+
+    assert diagnose(net, step).findings == ()
+
+
+def test_overflowed_gradients_that_no_step_uses_are_not_reported() -> None:
+    def step(mend: bool) -> None:
+        net = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(net.parameters(), 0.1)
+        with fp16():
+            out = net(torch.ones(1, 4))
+        (out.float().sum() * 1e5).backward()
+        for parameter in net.parameters() if mend else ():
+            parameter.grad.nan_to_num_()
+        optimizer.step()
+
+    assert diagnose(nn.Identity(), lambda: step(mend=True)).findings == ()
+    report = diagnose(nn.Identity(), lambda: step(mend=False))
+    assert [finding.kind for finding in report.findings] == ["first_nonfinite_gradient"]

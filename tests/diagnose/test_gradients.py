@@ -84,3 +84,11 @@ def test_bfloat16_and_float32_gradients_are_not_measured() -> None:
     model = nn.Linear(4, 2)
     report = diagnose(model, lambda: model(torch.ones(1, 4)).sum().backward())
     assert report.gradients == {}
+
+
+def test_a_small_share_of_small_values_is_no_finding() -> None:
+    model = Times([2.0**-16] * 19 + [2.0**-17])
+    report = diagnose(model, lambda: (model().sum() * 2.0**-8).backward())
+    assert report.gradients["weight"].share == 1 / 20
+    assert report.gradients["weight"].lost == 0.5 / 19.5
+    assert report.findings == ()
