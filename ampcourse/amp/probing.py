@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -102,7 +103,7 @@ class Outcome:
 
 def outcome(call: Call, low: torch.dtype, autocast: bool) -> Outcome:
     """Make a call, under torch's autocast or not, always with the same random numbers."""
-    torch.default_generator.manual_seed(0)  # torch.manual_seed notes each call's stack: slow
+    torch.default_generator.manual_seed(0)
     watch = _Casts()
     try:
         with torch.autocast("cpu", dtype=low, enabled=autocast), watch:
@@ -256,7 +257,11 @@ def recorded_calls(samples: int = SAMPLES, calls: int = CALLS) -> dict[str, list
     A name that is both a C++ op and a Python function around it stands for the op.
     """
     found: dict[str, list[Call]] = defaultdict(list)
-    for function, args, kwargs in [*_samples(samples), *_more_samples()]:
+    # torch's samples seed over and over, and torch.manual_seed notes a stack for each kind of
+    # device that is not there: minutes in all.
+    with mock.patch("torch.manual_seed", torch.default_generator.manual_seed):
+        given = [*_samples(samples), *_more_samples()]
+    for function, args, kwargs in given:
         torch.default_generator.manual_seed(0)
         with contextlib.suppress(Exception), _Recorder() as recorder:
             function(*fresh(args), **fresh(kwargs))

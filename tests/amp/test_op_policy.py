@@ -314,7 +314,8 @@ CUDA_CALLS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", CUDA_CALLS)
 def test_tensors_that_pretend_to_be_on_cuda_are_cast_as_documented(name: str) -> None:
-    call = probing.Call(*CUDA_CALLS[name], {})
+    function, args = CUDA_CALLS[name]
+    call = probing.Call(function, args, {})
     with FakeTensorMode(allow_non_fake_inputs=True):
         found = cuda_category(call)
     assert policy("cuda")[name].category in found
@@ -324,7 +325,8 @@ def test_tensors_that_pretend_to_be_on_cuda_are_cast_as_documented(name: str) ->
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("name", CUDA_CALLS)
 def test_a_gpu_confirms_what_is_documented(name: str) -> None:
-    assert policy("cuda")[name].category in cuda_category(probing.Call(*CUDA_CALLS[name], {}))
+    function, args = CUDA_CALLS[name]
+    assert policy("cuda")[name].category in cuda_category(probing.Call(function, args, {}))
 
 
 def test_docstring_examples_hold() -> None:
