@@ -450,11 +450,12 @@ almost anywhere. Ask of each number what it was measured against.
 ## Where next
 
 Why 16 bits can be enough, and where they are not, starts with what the bits mean:
-[01_floating_point](01_floating_point.ipynb). Lessons 01 to 14 take 25 to 60 minutes each, and
+[01_floating_point](01_floating_point.ipynb). Lessons 01 to 14 take about an hour each, and
 there are three paths through them:
 
-- *Two to three hours:* [01 floating point](01_floating_point.ipynb) · 05 loss scaling ·
-  06 GradScaler · 08 training loops.
+- *An afternoon:* [01 floating point](01_floating_point.ipynb) ·
+  [05 loss scaling](05_loss_scaling.ipynb) · [06 GradScaler](06_grad_scaler.ipynb) ·
+  [08 training loops](08_training_loops.ipynb).
 - *A problem with AMP at work:* 05 and 06 for a NaN loss · 08 for a loop that goes wrong · 10
   measuring speed and 11 memory where the gain is missing.
 - *Everything:* 01 to 14, in order.
