@@ -1,0 +1,1625 @@
+# %% [markdown]
+r"""
+# Which op runs in which type, and why?
+
+`with torch.autocast(...):` is one line, and inside it some ops run in FP16 and others do not. A
+singing synthesizer's authors found that every LayerNorm of theirs, fed with FP16, answered in FP32,
+and that the ops after it stayed there until the next linear layer: twice the memory, for no gain
+they could see ([DiffSinger#328](https://github.com/openvpi/DiffSinger/pull/328)). That was on a
+GPU. On this CPU the same layer answers in FP16. Neither is a bug.
+
+In this lesson you find out who decides, build an autocast of your own, and hold it against
+PyTorch's, bit for bit. You need to know what FP16 can hold (`04_gradient_range`), but no GPU. There
+are six tasks; plan about an hour.
+
+## Predict first
+
+The device is the **CPU**, the region `torch.autocast("cpu", dtype=torch.float16)`, and all
+parameters and inputs are FP32. Nobody grades these; replace each `None` and run the cell.
+"""
+
+# %%
+my_product = None  # x @ w gives "float16" or "float32"?
+my_softmax = None  # softmax of that product: "float16" or "float32"?
+my_weight = None  # the type of a Linear's weight after the region?
+my_gradient = None  # and of its gradient?
+my_casts = None  # one weight is used 5 times in the region: how often is it cast?
+
+# %% [markdown]
+r"""
+## A net's types
+
+Each box is an op, each line a tensor with its type. Click an op, or go to it with the keyboard, to
+see which list it is on. Then turn the two switches:
+
+1. Which ops change when the device changes? Which when FP16 becomes BF16?
+2. Which op is the last that gives a 16-bit tensor?
+3. Which tensors are cast on the way in, and where?
+"""
+
+# %% tags=["nbval-ignore-output"]
+from ampcourse.widgets import type_flow
+
+type_flow("small_cnn", lower="float16")
+
+# %% [markdown]
+r"""
+## Three lists, and all the rest
+
+Autocast looks at one op at a time: at its **name**, at the **device** of its tensors, at the types
+that come in. It knows nothing of the net, and nothing of the values. For each type of device there
+are three lists:
+
+- **lower precision**: the inputs are cast to the region's type. Here are matrix products and
+  convolutions, the ops that Tensor Cores make fast, and that add up in FP32 anyway.
+- **fp32**: the inputs are cast to FP32. Here are ops that leave FP16's range or lose its few digits
+  soon: powers and exponentials, long sums, losses.
+- **promote**: several inputs that must have one type get the widest of theirs.
+
+An op on **no list** runs in the type of its inputs, as it would without autocast. Most ops are on
+none. The lists do not depend on whether the region's type is FP16 or BF16.
+
+The lists of this course are data. For the CPU they were read off PyTorch by calling each op and
+watching for casts; for CUDA they are copied from its documentation and, where that is silent, from
+its source.
+"""
+
+# %%
+from collections import Counter
+
+from ampcourse.amp.op_policy import policy
+
+# %% tags=["nbval-ignore-output"]
+for device in ("cpu", "cuda"):
+    table = policy(device)
+    print(f"{device}: {table['linear'].evidence}")
+    print("  ", dict(Counter(op.category for op in table.values())))
+
+# %% tags=["nbval-ignore-output"]
+names = ["linear", "conv2d", "layer_norm", "softmax", "exp", "sum", "mse_loss", "cat"]
+for name in [*names, "batch_norm", "relu", "binary_cross_entropy"]:
+    row = (policy(d).get(name) for d in ("cpu", "cuda"))
+    print(f"{name:22}" + "".join(f"{op.category if op else 'follows_input':18}" for op in row))
+
+# %% [markdown]
+r"""
+Documentation can be out of date. Can one ask CUDA's autocast itself, without a GPU? Its casts are
+decided before any number is computed, and PyTorch has **fake tensors** with a shape, a type and a
+device, but no numbers. So the next cell asks both devices the same questions, live:
+"""
+
+# %% tags=["setup"]
+import torch
+from torch.nn import functional as F
+
+from ampcourse.courseware import check, inf, task
+
+
+# %%
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+
+def answer(op, kind, device):
+    """Return the type that an op gives under FP16 autocast, for a fake input of some type."""
+    torch.set_autocast_dtype(device, torch.float16)
+    torch.set_autocast_enabled(device, True)
+    try:
+        with FakeTensorMode():
+            return op(torch.empty(4, 4, device=device, dtype=kind)).dtype
+    finally:
+        torch.set_autocast_enabled(device, False)
+
+
+# %%
+ops = {
+    "matmul": lambda x: x @ x,
+    "conv2d": lambda x: F.conv2d(x[None, None], x[None, None]),
+    "layer_norm": lambda x: F.layer_norm(x, (4,)),
+    "softmax": lambda x: x.softmax(1),
+    "exp": torch.exp,
+    "sum": torch.sum,
+    "relu": torch.relu,
+    "mse_loss": lambda x: F.mse_loss(x, x),
+    "cat of two": lambda x: torch.cat([x, x.float()]),
+}
+# %%
+from ampcourse.plotting import show
+from ampcourse.plotting.type_grid import type_grid
+
+# %% tags=["nbval-ignore-output"]
+short = {torch.float16: "fp16", torch.float32: "fp32"}
+columns = {
+    f"{device}, {short[kind]} in": {
+        name: short[answer(op, kind, device)] for name, op in ops.items()
+    }
+    for device in ("cpu", "cuda")
+    for kind in short
+}
+
+# %% tags=["nbval-ignore-output"]
+show(
+    type_grid(columns),
+    alt="Types that ops give. matmul and conv2d: fp16 everywhere. mse_loss and a cat of two types: "
+    "fp32 everywhere. layer_norm, softmax, exp, sum: fp32 on cuda, as the input on the cpu. relu: "
+    "as the input everywhere.",
+)
+
+# %% [markdown]
+r"""
+Four rows differ between the devices: `layer_norm`, `softmax`, `exp` and `sum`. So "LayerNorm runs
+in FP32" is a statement about CUDA. (What a kernel does inside is another matter: on either device a
+16-bit LayerNorm adds up its mean in FP32. The lists are about what goes in and what comes out.)
+
+Why is there an FP32 list at all? Because of numbers like these, all of them ordinary:
+"""
+
+# %% tags=["nbval-ignore-output"]
+for kind in (torch.float16, torch.bfloat16, torch.float32):
+    x = torch.tensor([12.0, 300.0], dtype=kind)
+    total = torch.ones(70_000, dtype=kind).sum()
+    print(f"{kind!s:14}  exp(12): {x[0].exp():.1f}", end="  ")
+    print(f"300²: {x[1].square():.0f}  70,000 ones: {total:.0f}")
+
+# %% [markdown]
+r"""
+FP16 overflows in all three. BF16 has the range, but not the digits: it needs the same list.
+
+### t07_1 · Ten types, and then many more
+
+`category(op, device)` below tells the list that an op is on. Return the type that `op` gives under
+autocast, as text: `"float16"`, `"bfloat16"`, `"float32"`, `"float64"`, `"int64"`, or `"error"` if
+the op refuses to run. `types` are those of its tensors, `low` is the region's type.
+
+- `"lower_precision"`: `low`. `"fp32"`: `"float32"`. `"error"`: `"error"`.
+- `"promote"` and `"follows_input"`: the widest of the inputs' types. They differ in what they do on
+  the way (a promote op casts, an op on no list would rather raise than mix, unless it widens by
+  itself as `add` does), not in what comes out.
+- Autocast casts `float16`, `bfloat16` and `float32` only. `float64` is somebody's wish, integers
+  are labels and indices: where there is nothing else, the result is what it would be without
+  autocast. Here `float64` meets no other floating-point type, and an integer beside floating-point
+  numbers has no say in the type.
+"""
+
+# %% tags=["setup"]
+LISTS = {
+    "cpu": {
+        "lower_precision": ["linear", "conv2d", "matmul", "mm", "prelu"],
+        "fp32": ["mse_loss", "l1_loss", "cross_entropy", "binary_cross_entropy", "prod"],
+        "promote": ["cat", "stack", "index_copy"],
+    },
+    "cuda": {
+        "lower_precision": ["linear", "conv2d", "matmul", "mm", "prelu"],
+        "fp32": ["mse_loss", "l1_loss", "cross_entropy", "prod"],
+        "promote": ["dot", "addcmul", "scatter_add"],
+        "error": ["binary_cross_entropy"],
+    },
+}
+LISTS["cuda"]["fp32"] += ["layer_norm", "softmax", "exp", "sum"]
+
+
+def category(op, device):
+    """Return the list that an op is on, or "follows_input"."""
+    for name, ops in LISTS[device].items():
+        if op in ops:
+            return name
+    return "follows_input"
+
+
+# %% task="t07_1" forbids=["ampcourse.amp"]
+def output_type(op, types, device, low):
+    """Return the type that an op gives under autocast."""
+    ### BEGIN SOLUTION
+    where = category(op, device)
+    if where == "error":
+        return "error"
+    if "float64" in types:
+        return "float64"
+    floats = [kind for kind in types if kind != "int64"]
+    if not floats:
+        return "int64"
+    if where == "lower_precision":
+        return low
+    return "float32" if where == "fp32" or "float32" in floats else floats[0]
+    ### END SOLUTION
+
+
+# %% check="t07_1" points=5
+with task("t07_1"):
+    f16, b16, f32, f64, i64 = "float16", "bfloat16", "float32", "float64", "int64"
+    down = "lower precision: the inputs are cast to the region's type, whatever it is"
+    up = "fp32: the inputs are cast to float32, whatever they are"
+    wide = "promote and follows: the widest type of the inputs"
+    lists = "each device has its own lists"
+    kept = "float64 and integers are not cast"
+
+    def types_of(cases):
+        return f"[output_type(*case) for case in {cases}]"
+
+    cases = [("linear", [f32, f32], "cpu", f16), ("matmul", [f32, f16], "cuda", f16)]
+    cases += [("prelu", [b16, b16], "cpu", b16), ("conv2d", [f32, f32], "cuda", b16)]
+    widest = "the lower list does not promote: one FP32 input is cast down, too"
+    always = "the region's type is an argument, and not always float16"
+    traps = {widest: [f32, f32, b16, f32], always: [f16] * 4}
+    check(types_of(cases), [f16, f16, b16, b16], down, traps)
+    cases = [("mse_loss", [f16, f16], "cpu", f16), ("l1_loss", [f32, f16], "cpu", f16)]
+    cases += [("cross_entropy", [b16, i64], "cuda", b16), ("exp", [f32], "cuda", f16)]
+    only_down = "autocast also casts up: to float32, for the ops on that list"
+    check(types_of(cases), [f32] * 4, up, {only_down: [f16, f32, b16, f32]})
+    cases = [("relu", [f16], "cpu", f16), ("relu", [f32], "cuda", f16)]
+    cases += [("add", [f16, f32], "cpu", f16), ("cat", [f16, f32], "cpu", f16)]
+    cases += [("cat", [f16, f16], "cpu", f16), ("stack", [b16, f32], "cpu", b16)]
+    narrow = "promotion goes to the widest type: nothing is to be lost"
+    to_32 = "if all inputs are 16 bits wide, there is nothing to promote"
+    first = "the first input is not the one that decides"
+    rest = "an op on no list is left alone: what comes in as float32 stays float32"
+    traps = {narrow: [f16, f32, f32, f16, f16, b16], to_32: [f16, f32, f32, f32, f32, f32]}
+    traps |= {first: [f16, f32, f16, f16, f16, b16], rest: [f16, f16, f16, f32, f16, f32]}
+    check(types_of(cases), [f16, f32, f32, f32, f16, f32], wide, traps)
+    cases = [("layer_norm", [f16], "cpu", f16), ("layer_norm", [f16], "cuda", f16)]
+    cases += [("softmax", [b16], "cpu", b16), ("softmax", [f16], "cuda", f16)]
+    cases += [("sum", [b16], "cuda", b16), ("binary_cross_entropy", [f16, f32], "cpu", f16)]
+    cases += [("binary_cross_entropy", [f16, f32], "cuda", f16), ("exp", [f16], "cpu", f16)]
+    norm = "LayerNorm is on CUDA's list; on the CPU it is on none"
+    cuda = "those are CUDA's lists: ask for the device's own"
+    cpu = "those are the CPU's lists: ask for the device's own"
+    soft = "on CUDA softmax is on the FP32 list: it takes FP16 and gives FP32"
+    everything = "not every op runs in the region's type: look at its list"
+    range_only = "BF16 has FP32's range, but not its digits: the lists are the same for both"
+    safe = "norms and softmax are not in FP32 by nature: on the CPU they follow their input"
+    traps = {norm: [f32, f32, b16, f32, f32, f32, "error", f16]}
+    traps |= {cuda: [f32] * 5 + ["error", "error", f32]}
+    traps |= {cpu: [f16, f16, b16, f16, b16, f32, f32, f16]}
+    traps |= {soft: [f16, f32, b16, f16, f32, f32, "error", f16]}
+    traps |= {everything: [f16, f16, b16, f16, b16, f16, f16, f16]}
+    traps |= {range_only: [f16, f32, b16, f32, b16, f32, "error", f16]}
+    traps |= {safe: [f32, f32, f32, f32, f32, f32, "error", f16]}
+    check(types_of(cases), [f16, f32, b16, f32, f32, f32, "error", f16], lists, traps)
+    cases = [("matmul", [f64, f64], "cpu", f16), ("matmul", [i64, i64], "cpu", f16)]
+    cases += [("cross_entropy", [f64, i64], "cuda", b16), ("embedding", [i64, f32], "cpu", f16)]
+    cases += [("linear", [f64, f64], "cuda", f16), ("sum", [i64], "cuda", f16)]
+    labels = "integers are labels and indices: they are never cast"
+    double = "who uses float64 wants its digits: autocast leaves it alone"
+    traps = {labels: [f64, f16, f64, f32, f64, f32], double: [f16, i64, f32, f32, f16, i64]}
+    check(types_of(cases), [f64, i64, f64, f32, f64, i64], kept, traps)
+    ### BEGIN HIDDEN TESTS
+    from random import Random
+
+    import torch
+    from torch.nn import functional as F
+
+    t07_1_random = Random(701)
+    t07_1_calls = {
+        "linear": F.linear,
+        "conv2d": lambda x, w: F.conv2d(x[None], w[None, None, 0]),
+        "matmul": torch.matmul,
+        "mm": torch.mm,
+        "prelu": lambda x, w: F.prelu(x, w[0]),
+        "mse_loss": F.mse_loss,
+        "l1_loss": F.l1_loss,
+        "cross_entropy": F.cross_entropy,
+        "prod": torch.prod,
+        "cat": lambda *x: torch.cat(x),
+        "stack": lambda *x: torch.stack(x),
+        "index_copy": lambda x, y: torch.index_copy(x, 0, torch.tensor([1, 0]), y),
+        "relu": torch.relu,
+        "add": torch.add,
+        "mul": torch.mul,
+        "layer_norm": lambda x: F.layer_norm(x, (2,)),
+        "softmax": lambda x: x.softmax(1),
+        "exp": torch.exp,
+        "sum": torch.sum,
+        "tanh": torch.tanh,
+    }
+
+    def t07_1_torch(op, types, low):
+        """Ask torch's autocast on the CPU."""
+        tensors = [torch.full((2, 2), 0.5).to(getattr(torch, kind)) for kind in types]
+        if op == "cross_entropy":
+            tensors[1] = torch.tensor([0, 1])
+        call = {"conv2d": lambda x, w: F.conv2d(x[None, None], w[None, None])}
+        with torch.autocast("cpu", getattr(torch, low)):
+            kind = call.get(op, t07_1_calls[op])(*tensors).dtype
+        return str(kind).removeprefix("torch.")
+
+    def t07_1_ask(reason, ops, types, low):
+        """Check some ops on the CPU, each with types from a list."""
+        cases = [(op, t07_1_random.choice(types), "cpu", low) for op in ops]
+        right = [t07_1_torch(op, kinds, low) for op, kinds, _, _ in cases]
+        check(types_of(cases), right, reason)
+
+    for low in (f16, b16):
+        pairs = [[low, low], [f32, f32], [low, f32], [f32, low]]
+        products = ["linear", "conv2d", "matmul", "mm", "prelu"]
+        t07_1_ask(down, products * 3, pairs, low)
+        t07_1_ask(up, ["mse_loss", "l1_loss"] * 4, pairs, low)
+        t07_1_ask(up, ["prod"] * 2, [[low]], low)
+        t07_1_ask(up, ["cross_entropy"] * 3, [[low, i64], [f32, i64]], low)
+        pairs += [[low, f32, low], [low, low, low]]
+        t07_1_ask(wide, ["cat", "stack"] * 4, pairs, low)
+        t07_1_ask(wide, ["index_copy", "add", "mul"] * 3, pairs[:4], low)
+        singles = ["relu", "tanh", "layer_norm", "softmax", "exp", "sum"]
+        t07_1_ask(lists, singles * 2, [[low]], low)
+        t07_1_ask(lists, singles * 2, [[f32], [low]], low)
+        t07_1_ask(kept, products, [[f64, f64]], low)
+        t07_1_ask(kept, ["matmul", "mm", "add", "mul"], [[i64, i64]], low)
+        t07_1_ask(kept, ["mse_loss", "l1_loss", "stack"], [[f64, f64]], low)
+        t07_1_ask(kept, ["sum", "relu"], [[i64], [f64]], low)
+        t07_1_ask(kept, ["cross_entropy", "add"], [[f64, i64]], low)
+        # CUDA: the documented lists, checked on fake tensors when this was written.
+        cases = [(op, [low], "cuda", low) for op in ("layer_norm", "softmax", "exp", "sum")]
+        check(types_of(cases), [f32] * 4, lists)
+        cases = [(op, [low], "cuda", low) for op in ("relu", "tanh", "batch_norm", "gelu")]
+        check(types_of(cases), [low] * 4, lists)
+        cases = [("binary_cross_entropy", [low, low], d, low) for d in ("cuda", "cpu")]
+        check(types_of(cases), ["error", f32], lists)
+        cases = [(op, [f32, low], "cuda", low) for op in ("linear", "mm", "prelu", "conv2d")]
+        check(types_of(cases), [low] * 4, down)
+        cases = [(op, [low, low], "cuda", low) for op in ("mse_loss", "l1_loss")]
+        check(types_of(cases), [f32] * 2, up)
+        cases = [
+            ("scatter_add", kinds, "cuda", low) for kinds in ([low, i64, f32], [low, i64, low])
+        ]
+        cases += [("dot", [low, f32], "cuda", low), ("addcmul", [low] * 3, "cuda", low)]
+        cases += [("embedding", [i64, f32], "cuda", low), ("cat", [low, low], "cuda", low)]
+        check(types_of(cases), [f32, low, f32, low, f32, low], wide)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## An autocast of your own
+
+Who meets every call of an op? PyTorch lets a **TorchFunctionMode** do so: while it is active, each
+call of a function of torch goes through its `__torch_function__`, with the function and all
+arguments. What it returns is the result. Here is one that only writes down:
+"""
+
+# %% tags=["setup"]
+from torch.overrides import TorchFunctionMode
+
+
+# %%
+class Log(TorchFunctionMode):
+    """Writes down the name of each function that is called."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        names.append(func.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+# %% tags=["nbval-ignore-output"]
+net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+x, names = torch.ones(3, 4), []
+with Log():
+    probabilities = net(x).softmax(1)
+    loss = F.cross_entropy(net(x) @ torch.ones(2, 2), target=torch.tensor([0, 1, 1]))
+print(*names)
+
+# %% [markdown]
+r"""
+An autocast is such a mode that, before it calls the function, casts what goes in. It never touches
+the weights themselves: `.to` gives a new tensor, and autograd records that.
+
+### t07_2 · Cast what goes in
+
+The mode `Mini` is given; you write what it calls. `cast_inputs(op, args, kwargs, low)` returns the
+pair `(args, kwargs)` with which the op is to run, a tuple (or list) and a dict, for tensors on the
+CPU:
+
+- By `category(op, "cpu")` tensors are cast to `low`, to float32, or, for `"promote"`, to float32 if
+  one of them is float32 (and not at all otherwise). Other ops get their arguments as they came.
+- Cast are tensors of float16, bfloat16 and float32, in `args` and in `kwargs`. All else stays:
+  other tensors, numbers, None. (Tensors in lists may stay, too: `cat` and `stack`, which take them,
+  widen by themselves.)
+- A call with `out=` (not None) is left alone: its caller has chosen the type.
+
+`type(x) is torch.Tensor` is False for a parameter; `isinstance(x, torch.Tensor)` is True.
+"""
+
+
+# %% tags=["setup"]
+class Mini(TorchFunctionMode):
+    """An autocast: each function gets its arguments cast."""
+
+    def __init__(self, cast, low):
+        super().__init__()
+        self.cast, self.low = cast, low
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        args, kwargs = self.cast(func.__name__, args, kwargs or {}, self.low)
+        return func(*args, **kwargs)
+
+
+# %% task="t07_2" forbids=["ampcourse.amp"]
+def cast_inputs(op, args, kwargs, low):
+    """Return (args, kwargs) as the op is to get them under autocast."""
+    ### BEGIN SOLUTION
+    where = category(op, "cpu")
+    floats = (torch.float16, torch.bfloat16, torch.float32)
+
+    def is_cast(value):
+        return isinstance(value, torch.Tensor) and value.dtype in floats
+
+    target = low if where == "lower_precision" else torch.float32
+    values = [*args, *kwargs.values()]
+    widest = any(is_cast(value) and value.dtype == torch.float32 for value in values)
+    if where == "follows_input" or kwargs.get("out") is not None:
+        return args, kwargs
+    if where == "promote" and not widest:
+        return args, kwargs
+    args = [value.to(target) if is_cast(value) else value for value in args]
+    return args, {k: v.to(target) if is_cast(v) else v for k, v in kwargs.items()}
+    ### END SOLUTION
+
+
+# %% check="t07_2" points=6
+with task("t07_2"):
+    from textwrap import dedent, indent
+
+    import torch
+    from torch.nn import functional as F
+
+    lower = "ops of the lower list get tensors of the region's type"
+    upper = "ops of the fp32 list get float32, also from 16 bits"
+    joined = "a promote op gets float32 if one of its tensors is float32"
+    given = "arguments with a keyword are arguments, too"
+    alone = "other ops, float64 and integers are left alone"
+    chosen = "a call with out= is left alone: its caller has chosen the type"
+    weight = "a parameter stays what it is; its gradient passes through the cast"
+
+    def held(body, low):
+        """Return a call that runs a body under Mini, and its results under torch.autocast."""
+        body = indent(dedent(body).strip(), "    ")
+        scene = {"torch": torch, "F": F}
+        exec(f"def run():\n  with torch.autocast('cpu', torch.{low}):\n{body}", scene)
+        return f"with Mini(cast_inputs, torch.{low}):\n{body}", scene["run"]()
+
+    body = """
+        x, w = torch.tensor([[1.0, 2049.0]]), torch.tensor([[1.0, 1.0]])
+        return x @ w.T, F.linear(x, w), torch.mm(x.to(torch.float16), w.T)
+    """
+    plain = torch.tensor([[2050.0]])
+    b16 = torch.bfloat16
+    fixed = "the region's type is `low`, here bfloat16"
+    traps = {fixed: (torch.tensor([[2048.0]]).half(),) * 3}
+    call, outcome = held(body, "bfloat16")
+    check(call, outcome, lower, traps)
+    body = """
+        x = torch.tensor([300.0, 1.5], dtype=torch.float16)
+        return F.mse_loss(x, torch.zeros(2)), F.l1_loss(x, x), torch.prod(x)
+    """
+    x = torch.tensor([300.0, 1.5])
+    half = x.half()
+    down_only = "casts go up as well: losses run in float32"
+    traps = {down_only: (F.mse_loss(x, x * 0), F.l1_loss(half, half), torch.prod(half))}
+    call, outcome = held(body, "float16")
+    check(call, outcome, upper, traps)
+    body = """
+        x, y = torch.zeros(2), torch.tensor([0.1, 0.2])
+        rows = torch.tensor([1, 0])
+        return torch.index_copy(x, 0, rows, y.half()), torch.index_copy(x.half(), 0, rows, y.half())
+    """
+    y = torch.tensor([0.2, 0.1])
+    narrow = "promotion goes to the widest type, not to the narrowest"
+    ever = "if all are 16 bits wide, a promote op casts nothing"
+    traps = {narrow: (y.half(), y.half()), ever: (y.half().float(), y.half().float())}
+    call, outcome = held(body, "float16")
+    check(call, outcome, joined, traps)
+    body = """
+        x, w = torch.tensor([[1.0, 0.1]]), torch.tensor([[1.0, 3.0]])
+        h = x.half()
+        return F.linear(input=x, weight=w), F.linear(x, weight=w), F.mse_loss(input=h, target=h)
+    """
+    missed = "look at kwargs, too"
+    x, w = torch.tensor([[1.0, 0.1]]), torch.tensor([[1.0, 3.0]])
+    call, outcome = held(body, "float16")
+    check(call, outcome, given)
+    check(
+        "with Mini(cast_inputs, torch.float16):\n"
+        "    x = torch.tensor([[1.0, 0.1]])\n    return F.linear(input=x, weight=x)",
+        (x.half() @ x.half().T),
+        given,
+        {missed: x @ x.T},
+    )
+    body = """
+        x, n = torch.tensor([[0.1, 0.2]]), torch.tensor([[3, 4], [5, 6]])
+        h, d = x.half(), torch.tensor([[0.1, 0.2], [0.3, 0.4]], dtype=torch.float64)
+        return x + x, x.softmax(1), h.softmax(1), n @ n, d @ d
+    """
+    x, n = torch.tensor([[0.1, 0.2]]), torch.tensor([[3, 4], [5, 6]])
+    h, d = x.half(), torch.tensor([[0.1, 0.2], [0.3, 0.4]], dtype=torch.float64)
+    right = x + x, x.softmax(1), h.softmax(1), n @ n, d @ d
+    everything = "not every op runs in 16 bits: one on no list is left alone"
+    counted = "integers are labels and indices: they are not cast"
+    doubled = "float64 is not cast"
+    cuda = "softmax is on CUDA's list, not on the CPU's"
+    traps = {everything: (h + h, h.softmax(1), h.softmax(1), n @ n, d @ d)}
+    traps |= {counted: (*right[:3], n.half() @ n.half(), d @ d)}
+    traps |= {doubled: (*right[:4], d.half() @ d.half())}
+    traps |= {cuda: (*right[:2], h.float().softmax(1), *right[3:])}
+    call, outcome = held(body, "float16")
+    check(call, outcome, alone, traps)
+    body = """
+        x, total = torch.tensor([[0.1, 0.2], [0.3, 0.4]]), torch.empty(2, 2)
+        torch.mm(x, x, out=total)
+        return total
+    """
+    call, outcome = held(body, "float16")
+    check(call, outcome, chosen)
+    call = """
+        w = torch.nn.Parameter(torch.tensor([[0.1, 0.2]]))
+        try:
+            with Mini(cast_inputs, torch.float16):
+                y = F.linear(torch.ones(1, 2), w)
+        except NotImplementedError:
+            raise
+        except RuntimeError:
+            return "the parameter was not cast"
+        if not y.requires_grad:
+            return "no gradient"
+        y.float().sum().backward()
+        return str(w.dtype), w.grad
+    """
+    turned = "the parameter itself was changed: `.to` gives a new tensor, and it stays FP32"
+    lost = "the gradient ended at the cast: do not detach"
+    traps = {turned: ("torch.float16", torch.ones(1, 2).half()), lost: "no gradient"}
+    traps |= {"a parameter is a tensor, too: isinstance knows": "the parameter was not cast"}
+    check(call, ("torch.float32", torch.ones(1, 2)), weight, traps)
+    ### BEGIN HIDDEN TESTS
+    t07_2_rows = "i = torch.tensor([1, 0])\n"
+    t07_2_bodies = [
+        (lower, "return x @ w.T, l @ w.T, F.linear(x, w, w[:, 0])"),
+        (lower, "return F.prelu(x, w[0, :1]), torch.mm(w, x.T)"),
+        (lower, "return F.conv2d(x[None, None], w[None, None, :2, :2])"),
+        (upper, "return F.mse_loss(l, l * 2), F.l1_loss(l, x), torch.prod(l)"),
+        (upper, "return F.cross_entropy(l, torch.tensor([2, 0]))"),
+        (joined, t07_2_rows + "return torch.index_copy(x, 0, i, l)"),
+        (joined, t07_2_rows + "return torch.index_copy(l, 0, i, x)"),
+        (joined, t07_2_rows + "return torch.index_copy(l, 0, i, -l)"),
+        (joined, "return torch.cat([x, l]), torch.stack([l, l])"),
+        (given, "return F.linear(weight=w, input=l), F.l1_loss(target=l, input=l)"),
+        (given, "return torch.matmul(x, other=k.T)"),
+        (alone, "return x * l, l.tanh(), l.exp(), F.layer_norm(l, (3,)), l.sum()"),
+        (alone, "return torch.arange(6).view(2, 3) @ torch.arange(3)"),
+        (alone, "d = x.double()\nreturn F.linear(d, d), F.mse_loss(d, d + 1)"),
+        (alone, "return F.embedding(torch.tensor([1, 0]), w)"),
+        (chosen, "s, t = torch.randn(3, 3), torch.empty(2, 3)\nreturn torch.mm(x, s, out=t)"),
+    ]
+    for seed, low in ((1, "float16"), (2, "bfloat16"), (3, "float16")):
+        data = f"torch.manual_seed({seed})\nx, w = torch.randn(2, 3), torch.randn(4, 3)\n"
+        data += f"l, k = x.to(torch.{low}), w.to(torch.{low})\n"
+        for reason, text in t07_2_bodies:
+            call, outcome = held(data + text, low)
+            check(call, outcome, reason)
+        call = f"""
+            torch.manual_seed({seed})
+            net = torch.nn.Linear(3, 2)
+            with Mini(cast_inputs, torch.{low}):
+                F.mse_loss(net(torch.randn(4, 3)), torch.ones(4, 2)).backward()
+            kinds = [str(p.dtype) for p in net.parameters()]
+            return kinds, net.weight.grad, net.bias.grad
+        """
+        torch.manual_seed(seed)
+        net = torch.nn.Linear(3, 2)
+        with torch.autocast("cpu", getattr(torch, low)):
+            loss = F.mse_loss(net(torch.randn(4, 3)), torch.ones(4, 2))
+        loss.backward()
+        gradients = net.weight.grad, net.bias.grad
+        check(call, (["torch.float32"] * 2, *gradients), weight)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## The same, in the library
+
+The core of the course's own autocast fits on a screen. You know all of it but for the cache, which
+comes soon, and one line:
+"""
+
+# %%
+import inspect
+
+from ampcourse.amp import autocast as ours
+
+# %% tags=["nbval-ignore-output"]
+print(inspect.getsource(ours).split("# --- ")[1])
+
+# %% [markdown]
+r"""
+Does that do what PyTorch does in C++? A net with something from each list, its types layer by
+layer, its loss, and all gradients:
+"""
+
+
+# %%
+def run(region):
+    """Return the types of each layer's output, the loss and the gradients."""
+    torch.manual_seed(7)
+    layers = torch.nn.Conv2d(1, 2, 3), torch.nn.BatchNorm2d(2), torch.nn.ReLU(), torch.nn.Flatten()
+    net = torch.nn.Sequential(*layers, torch.nn.LayerNorm(8), torch.nn.Linear(8, 3))
+    kinds = []
+    for layer in net:
+        layer.register_forward_hook(lambda *seen: kinds.append(short[seen[2].dtype]))
+    with region:
+        loss = F.cross_entropy(net(torch.randn(4, 1, 4, 4)), torch.tensor([0, 1, 2, 0]))
+    loss.backward()
+    return kinds, loss, [p.grad for p in net.parameters()]
+
+
+# %% tags=["nbval-ignore-output"]
+mine, theirs = run(ours.autocast("cpu", torch.float16)), run(torch.autocast("cpu", torch.float16))
+print(*mine[0], "same types:", mine[0] == theirs[0])
+print("same loss:", torch.equal(mine[1], theirs[1]))
+print("same gradients:", all(map(torch.equal, mine[2], theirs[2])))
+
+# %% [markdown]
+r"""
+The one line that you did not need: `_body`. A mode sees the call that **you** make, and nothing of
+what happens in it. `torch.lstm_cell` is one call to it, while PyTorch's own autocast sits deeper,
+where its two linear layers arrive one by one. Whoever casts the *inputs of the cell* gets another
+result:
+"""
+
+# %% tags=["nbval-ignore-output"]
+torch.manual_seed(7)
+cell, x, names = torch.nn.LSTMCell(3, 2), torch.randn(1, 3), []
+with Log(), torch.autocast("cpu", torch.float16):
+    hidden, memory = cell(x)
+
+# %% tags=["nbval-ignore-output"]
+halved = torch.nn.LSTMCell(3, 2).half()
+cast = halved(x.half())
+print("a mode sees:", *[name for name in names if "lstm" in name])
+print("torch.autocast gives", short[hidden.dtype], short[memory.dtype], end="; ")
+print("a cell in FP16", short[cast[0].dtype], short[cast[1].dtype])
+
+# %% [markdown]
+r"""
+The library takes such composites apart (`ampcourse.amp.composites`) and lists by name the few that
+it does not.
+
+## Regions within regions
+
+`torch.autocast("cpu", enabled=False)` inside a region makes an island without casts. *Without*
+casts: it does not cast anything back. What comes in as FP16 stays FP16.
+"""
+
+# %% tags=["nbval-ignore-output"]
+x = torch.tensor([[300.0]])
+with torch.autocast("cpu", dtype=torch.float16):
+    y = x @ torch.ones(1, 1)
+    with torch.autocast("cpu", enabled=False):
+        print(y.dtype, (y * y).item(), "and", (y.float() * y.float()).item())
+    print("outside of it:", (y.float() @ torch.ones(1, 1)).dtype)
+
+# %% [markdown]
+r"""
+### t07_3 · An island in FP32
+
+A part of a net, `f`, needs FP32, wherever it is called from. Write `in_fp32(f, *tensors)`: it
+returns `f` of the tensors, with all that `f` computes in FP32.
+
+- Tensors of float16 and bfloat16 are cast to float32; all others are passed on as they are.
+- It works inside a region, inside an island, and outside of any; afterwards everything is as
+  before, also if `f` raises.
+- Gradients pass through it, and arrive at each tensor in that tensor's type.
+"""
+
+
+# %% task="t07_3" forbids=["ampcourse.amp"]
+def in_fp32(f, *tensors):
+    """Return f(*tensors), computed in FP32."""
+    ### BEGIN SOLUTION
+    low = (torch.float16, torch.bfloat16)
+    with torch.autocast(device_type="cpu", enabled=False):
+        return f(*[x.float() if x.dtype in low else x for x in tensors])
+    ### END SOLUTION
+
+
+# %% check="t07_3" points=4
+with task("t07_3"):
+    import torch
+
+    computes = "all that f computes is FP32: its inputs, and the ops inside it"
+    passes = "float32, float64 and integers are passed on as they are"
+    before = "after the island the region is what it was"
+    flows = "the gradient passes, in the type of each tensor"
+    scene = """
+        seen = []
+        for low in (torch.float16, torch.bfloat16):
+            x = torch.tensor([{}]).to(low)
+            y = torch.tensor([[{}, 1.0]])
+            with torch.autocast("cpu", dtype=low):
+                seen.append(in_fp32(lambda a: a * a, x))
+                seen.append(in_fp32(lambda a: a @ a.T, y))
+        return seen
+    """
+
+    def island(a, b):
+        """Return the results that belong to scene, for exact numbers."""
+        one = torch.tensor([a * a])
+        two = torch.tensor([[b * b + 1]])
+        return [one, two] * 2
+
+    right = island(304.0, 259.0)
+    back = "enabled=False casts nothing back: what came in as 16 bits stays so"
+    again = "float() alone does not help: the next op inside casts down again"
+    after = "the result was cast, and not what f computes with"
+    x = torch.tensor([304.0])
+    y = torch.tensor([[259.0, 1.0]])
+    kinds = torch.float16, torch.bfloat16
+    lows = [(x.to(k) * x.to(k), y.to(k) @ y.to(k).T) for k in kinds]
+    traps = {back: [lows[0][0], right[1], lows[1][0], right[1]]}
+    traps |= {again: [right[0], lows[0][1], right[0], lows[1][1]]}
+    traps |= {after: [t.float() for pair in lows for t in pair]}
+    check(scene.format(304.0, 259.0), right, computes, traps)
+    call = """
+        def types(*tensors):
+            return [str(x.dtype) for x in tensors]
+        numbers = torch.ones(2), torch.ones(2).half(), torch.ones(2).double(), torch.tensor([1, 0])
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return in_fp32(types, *numbers)
+    """
+    names = ["torch.float32", "torch.float32", "torch.float64", "torch.int64"]
+    whole = "an index in float32 is no index: integers stay"
+    double = "float64 is wider than float32: it stays"
+    traps = {whole: [*names[:2], names[0], names[0]], double: [*names[:2], names[0], names[3]]}
+    check(call, names, passes, traps)
+    call = """
+        def state():
+            return torch.is_autocast_enabled("cpu"), str(torch.get_autocast_dtype("cpu"))
+        def bad(x):
+            raise KeyError
+        with torch.autocast("cpu", enabled=False):
+            seen = [state()]
+            with torch.autocast("cpu", dtype=torch.float16):
+                in_fp32(torch.exp, torch.ones(1))
+                seen.append(state())
+                try:
+                    in_fp32(bad, torch.ones(1))
+                except KeyError:
+                    seen.append(state())
+                with torch.autocast("cpu", enabled=False):
+                    in_fp32(torch.exp, torch.ones(1))
+                    seen.append(state()[0])
+            in_fp32(torch.exp, torch.ones(1))
+            return [*seen[1:], state() == seen[0]]
+    """
+    on = True, "torch.float16"
+    off = False, "torch.float16"
+    gone = "autocast stayed off: after the island the region goes on"
+    stuck = "autocast stayed off after an error: with a region of its own it would not"
+    on_again = "autocast was switched on where it had been off"
+    traps = {gone: [off, off, False, True], stuck: [on, off, False, True]}
+    traps |= {on_again: [on, on, True, False]}
+    check(call, [on, on, False, True], before, traps)
+    call = """
+        x = torch.tensor([3.0]).half().requires_grad_()
+        w = torch.tensor([[2.0]], requires_grad=True)
+        with torch.autocast("cpu", dtype=torch.float16):
+            y = in_fp32(lambda a, b: a @ b, x[None], w)
+        y.sum().backward()
+        return x.grad, w.grad
+    """
+    cut = "the gradient ended in the island: do not detach"
+    x = torch.tensor([2.0])
+    check(call, (x.half(), torch.tensor([[3.0]])), flows)
+    call = """
+        x = torch.tensor([1.0]).half().requires_grad_()
+        with torch.autocast("cpu", enabled=False):
+            return in_fp32(lambda a: a * 2, x).requires_grad
+    """
+    check(call, True, flows, {cut: False})
+    ### BEGIN HIDDEN TESTS
+    from random import Random
+
+    t07_3_random = Random(703)
+    for _ in range(3):
+        side, length = t07_3_random.randrange(260, 504, 8), t07_3_random.randrange(257, 400, 2)
+        right = island(float(side), float(length))
+        check(scene.format(float(side), float(length)), right, computes)
+        row = [float(t07_3_random.randrange(260, 500, 4)) for _ in range(3)]
+        call = f"""
+            x = torch.tensor([{row}]).bfloat16()
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                return in_fp32(lambda a, b: (a @ b.T + a.sum()) * a.mean(), x, x)
+        """
+        x = torch.tensor([row]).bfloat16().float()
+        check(call, (x @ x.T + x.sum()) * x.mean(), computes)
+        kinds = ["bfloat16", "int32", "float64", "float16", "bool", "float32", "int64"]
+        t07_3_random.shuffle(kinds)
+        call = f"""
+            tensors = [torch.ones(1).to(getattr(torch, kind)) for kind in {kinds}]
+            with torch.autocast("cpu", dtype=torch.float16):
+                return in_fp32(lambda *all: [str(x.dtype) for x in all], *tensors)
+        """
+        wide = {"bfloat16": "float32", "float16": "float32"}
+        check(call, [f"torch.{wide.get(kind, kind)}" for kind in kinds], passes)
+        low = t07_3_random.choice(("float16", "bfloat16"))
+        call = f"""
+            def states(f):
+                with torch.autocast("cpu", dtype=torch.{low}):
+                    try:
+                        in_fp32(f, torch.ones(1))
+                    except ZeroDivisionError:
+                        pass
+                    kind = (torch.ones(1, 1) @ torch.ones(1, 1)).dtype
+                return str(kind), torch.is_autocast_enabled("cpu")
+            with torch.autocast("cpu", enabled=False):
+                in_fp32(torch.exp, torch.ones(1))
+                kind = (torch.ones(1, 1) @ torch.ones(1, 1)).dtype
+            return states(torch.exp), states(lambda x: 1 / 0), str(kind)
+        """
+        inside = f"torch.{low}", False
+        check(call, (inside, inside, "torch.float32"), before)
+        a, b = (float(t07_3_random.randrange(1, 9)) for _ in "ab")
+        call = f"""
+            x = torch.tensor([[{a}]]).to(torch.{low}).requires_grad_()
+            w = torch.tensor([[{b}]], requires_grad=True)
+            with torch.autocast("cpu", dtype=torch.{low}):
+                in_fp32(lambda x, w: x @ w * 3, x, w).sum().backward()
+            return x.grad, w.grad
+        """
+        kind = getattr(torch, low)
+        right = torch.tensor([[3 * b]]).to(kind), torch.tensor([[3 * a]])
+        check(call, right, flows)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## One cast per weight
+
+A recurrent net uses one weight at every time step. To cast it each time would be a waste, so
+autocast keeps the cast of a weight until the region ends. A dispatch mode, which sits below
+autocast, counts casts:
+"""
+
+# %%
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Casts(TorchDispatchMode):
+    """Counts the casts."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        counted[0] += func is torch.ops.aten._to_copy.default
+        return func(*args, **(kwargs or {}))
+
+
+# %%
+counted, w, x = [0], torch.nn.Parameter(torch.ones(1, 1)), torch.ones(1, 1).half()
+
+# %%
+for keep in (True, False):
+    counted[0] = 0
+    with torch.autocast("cpu", dtype=torch.float16, cache_enabled=keep), Casts():
+        for _ in range(5):
+            x @ w
+    print(f"cache {keep}: {counted[0]} casts for 5 uses")
+
+# %% [markdown]
+r"""
+Only a weight is kept: an FP32 tensor that requires a gradient and was not computed from others (a
+**leaf**). An activation is cast at each use; who keeps all of them would keep a second copy of the
+whole forward pass.
+
+A cache brings surprises of its own. Four of them, each in one region:
+
+1. The weight is changed in the region: autocast goes on with the old one.
+2. The two casts are one tensor, so the gradients of its two uses are added **in FP16**, before
+   they are cast to FP32.
+3. A region of another type inside finds the cast of the wrong type.
+4. A forward pass under `no_grad` (an evaluation, a target network) is the first to use the weight.
+   In earlier versions of PyTorch the cast was kept as it was, without its place in the graph, and
+   the training pass after it left the weight without a gradient
+   ([#65766](https://github.com/pytorch/pytorch/issues/65766),
+   [#112583](https://github.com/pytorch/pytorch/issues/112583); the mend of December 2025 is
+   [#165068](https://github.com/pytorch/pytorch/pull/165068)). What does yours do?
+"""
+
+# %% tags=["nbval-ignore-output"]
+w = torch.nn.Parameter(torch.ones(1, 1))
+with torch.autocast("cpu", dtype=torch.float16):
+    before = (x @ w).item()
+    w.data += 1
+    print("1. weight 1, then 2: products", before, "and", (x @ w).item())
+
+# %% tags=["nbval-ignore-output"]
+for keep in (True, False):
+    w = torch.nn.Parameter(torch.ones(1, 1))
+    with torch.autocast("cpu", dtype=torch.float16, cache_enabled=keep):
+        loss = (2048 * x @ w).float() + (x @ w).float()
+    loss.backward()
+    print(f"2. cache {keep}: gradient 2048 + 1 = {w.grad.item():.0f}")
+
+# %% tags=["nbval-ignore-output"]
+w = torch.nn.Parameter(torch.ones(1, 1))
+with torch.autocast("cpu", dtype=torch.float16):
+    x @ w
+    try:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            x @ w
+    except RuntimeError as error:
+        print("3.", error)
+# %% tags=["nbval-ignore-output"]
+w = torch.nn.Parameter(torch.ones(1, 1))
+with torch.autocast("cpu", dtype=torch.float16):
+    with torch.no_grad():
+        x @ w
+    print(f"4. torch {torch.__version__}: has a gradient:", (x @ w).requires_grad)
+
+# %% [markdown]
+r"""
+So: one region for one forward pass, not for a whole training loop. That is how the loops of
+`08_training_loops` are written, and then none of the four can happen.
+
+### t07_4 · The cache
+
+`CastCache(low)` has two methods. `cast(tensor)` returns a float32 tensor in the type `low`, and
+any other tensor as it is. `clear()` forgets what was kept; autocast calls it when the outermost
+region ends.
+
+- A weight (float32, `requires_grad`, `is_leaf`) is cast once: the next `cast` of it returns the
+  same tensor, until `clear()`.
+- Any other float32 tensor is cast anew at each call, and nothing of it is kept. A frozen weight is
+  such a tensor, too.
+- A weight is known by **which** tensor it is, not by what is in it. (`id(tensor)` is a key;
+  tensors are no good keys themselves in a comparison by value.)
+- Gradients pass through the cast, also if its first use was under `torch.no_grad()`. (In
+  it `torch.enable_grad()` switches recording on again.)
+"""
+
+
+# %% tags=["setup"]
+def play(cache, script, tensors):
+    """Cast tensors by name; "|" ends the region. Return the number of casts in each region."""
+    counts, seen = [], []
+    for name in [*script.split(), "|"]:
+        if name == "|":
+            counts.append(len({id(x) for x in seen}))
+            cache.clear()
+            seen = []
+        else:
+            result = cache.cast(tensors[name])
+            seen += [result] * (result is not tensors[name])
+    return counts
+
+
+def some_tensors():
+    """Return weights v and w, a frozen f, an activation x, a computed n, and h in FP16."""
+    v, w = (torch.ones(2, requires_grad=True) for _ in "vw")
+    h = torch.ones(2).half().requires_grad_()
+    return {"v": v, "w": w, "f": torch.ones(2), "x": torch.zeros(2), "n": v * 2, "h": h}
+
+
+# %% task="t07_4" forbids=["ampcourse.amp"]
+class CastCache:
+    """Casts tensors, and each weight only once until it is cleared."""
+
+    def __init__(self, low):
+        ### BEGIN SOLUTION
+        self.low, self.kept = low, {}
+        ### END SOLUTION
+
+    def cast(self, tensor):
+        """Return the tensor in the lower precision."""
+        ### BEGIN SOLUTION
+        if tensor.dtype != torch.float32:
+            return tensor
+        if not (tensor.requires_grad and tensor.is_leaf):
+            return tensor.to(self.low)
+        if id(tensor) not in self.kept:
+            with torch.enable_grad():
+                self.kept[id(tensor)] = tensor.to(self.low)
+        return self.kept[id(tensor)]
+        ### END SOLUTION
+
+    def clear(self):
+        """Forget what was kept."""
+        ### BEGIN SOLUTION
+        self.kept.clear()
+        ### END SOLUTION
+
+
+# %% check="t07_4" points=5
+with task("t07_4"):
+    import torch
+
+    once = "a weight is cast once in a region, however often it is used"
+    others = "only weights are kept: a float32 leaf that requires a gradient"
+    ends = "clear() forgets: the next region casts the weight as it is then"
+    typed = "the cast has the type `low`; what is not float32 stays"
+    graph = "the gradient passes the cast and arrives in float32"
+    call = 'play(CastCache(torch.float16), "{}", some_tensors())'
+    every = "a weight was cast at each use: keep its cast"
+    equal = "two weights with the same numbers are two weights: use id(tensor)"
+    forever = "the cast outlived its region: clear() has to forget it"
+    traps = {every: [4], equal: [1]}
+    check(call.format("w w v w"), [2], once, traps)
+    leaf = "what requires no gradient is not kept: activations and frozen weights"
+    node = "a computed tensor is no weight, though it requires a gradient"
+    all_kept = "all of them were kept, and with them a copy of the whole forward pass"
+    traps = {leaf: [1, 2, 1], node: [2, 1, 2], all_kept: [1, 1, 1]}
+    check(call.format("x x | n n | f f"), [2, 2, 2], others, traps)
+    call_ends = """
+        w, cache = torch.tensor([3.0], requires_grad=True), CastCache(torch.float16)
+        seen = [cache.cast(w).item()]
+        w.data += 1
+        seen.append(cache.cast(w).item())
+        cache.clear()
+        return [*seen, cache.cast(w).item()]
+    """
+    traps = {forever: [3.0, 3.0, 3.0]}
+    check(call_ends, [3.0, 3.0, 4.0], ends, traps)
+    call = """
+        tensors = some_tensors()
+        tensors["d"], tensors["i"] = torch.ones(1).double(), torch.tensor([2])
+        return [str(CastCache({}).cast(tensors[name]).dtype)[6:] for name in "wfnhdi"]
+    """
+    low = ["bfloat16"] * 3
+    traps = {"the type is an argument: here bfloat16": ["float16"] * 4 + ["float64", "int64"]}
+    traps |= {"integers are not cast": [*low, "float16", "float64", "bfloat16"]}
+    traps |= {"only float32 is cast here": [*low, "bfloat16", "bfloat16", "int64"]}
+    check(call.format("torch.bfloat16"), [*low, "float16", "float64", "int64"], typed, traps)
+    call_typed = call
+    call = """
+        w, cache = torch.tensor([1.0], requires_grad=True), CastCache(torch.float16)
+        with torch.set_grad_enabled({}):
+            cache.cast(w)
+        y = {} * cache.cast(w).float() + cache.cast(w).float()
+        if not y.requires_grad:
+            return "no gradient"
+        y.sum().backward()
+        return str(w.dtype)[6:], str(w.grad.dtype)[6:], w.grad.item()
+    """
+    kinds = "float32", "float32"
+    changed = "the weight itself was changed: it stays float32"
+    traps = {changed: ("float16", "float16", 4.0)}
+    detached = {"no gradient passes: do not detach": "no gradient"}
+    check(call.format(True, 3.0), (*kinds, 4.0), graph, {**detached, **traps})
+    lost = "the cast made under no_grad was kept without its place in the graph"
+    check(call.format(False, 3.0), (*kinds, 4.0), graph, {lost: "no gradient"})
+    ### BEGIN HIDDEN TESTS
+    from random import Random
+
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    t07_4_random = Random(704)
+
+    class T07_4_Casts(TorchDispatchMode):
+        """Counts casts."""
+
+        def __init__(self):
+            super().__init__()
+            self.count = 0
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            self.count += func is torch.ops.aten._to_copy.default
+            return func(*args, **(kwargs or {}))
+
+    def t07_4_torch(script):
+        """Let torch's autocast cast the tensors of a script, and count per region."""
+        v, w = (torch.ones(2, 2, requires_grad=True) for _ in "vw")
+        half = torch.ones(2, 2).half()
+        tensors = {"v": v, "w": w, "f": torch.ones(2, 2), "x": torch.zeros(2, 2), "n": v * 2}
+        tensors["h"], counts = half.clone().requires_grad_(), []
+        for region in script.split("|"):
+            with torch.autocast("cpu", torch.float16), T07_4_Casts() as casts:
+                for name in region.split():
+                    torch.mm(half, tensors[name])
+            counts.append(casts.count)
+        return counts
+
+    call_once = 'play(CastCache(torch.float16), "{}", some_tensors())'
+    for names, reason in (("vw", once), ("vwxfnh", others), ("xfn", others), ("vwh", ends)):
+        for _ in range(3):
+            regions = [t07_4_random.choices(names, k=t07_4_random.randrange(3, 12)) for _ in "abc"]
+            script = " | ".join(" ".join(region) for region in regions)
+            check(call_once.format(script), t07_4_torch(script), reason)
+    for k in (2.0, 5.0, 7.0):
+        check(call_ends.replace("3.0", str(k)), [k, k, k + 1], ends)
+        check(call.format(k > 4, k), (*kinds, k + 1), graph)
+        check(call.format(k < 4, k + 2), (*kinds, k + 3), graph)
+    check(call_typed.format("torch.float16"), ["float16"] * 4 + ["float64", "int64"], typed)
+    text = "CastCache(torch.{}).cast(torch.tensor([0.1, 3.0, 1e6], requires_grad={}))"
+    for kind in ("bfloat16", "float16"):
+        for trained in (True, False):
+            right = torch.tensor([0.1, 3.0, 1e6]).to(getattr(torch, kind))
+            check(text.format(kind, trained), right, typed)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## Why the backward pass is outside
+
+Autocast works on calls as they come, and remembers nothing of them. The backward pass needs no such
+help: autograd wrote down what ran in the forward pass, **the casts included**. Read it off the
+graph of one linear layer, from its result backwards:
+"""
+
+# %%
+layer, x = torch.nn.Linear(3, 2), torch.randn(4, 3)
+with torch.autocast("cpu", dtype=torch.float16):
+    y = layer(x)
+
+# %% tags=["nbval-ignore-output"]
+node, way = y.grad_fn, []
+while node:
+    way.append(node.name())
+    node = node.next_functions[-1][0] if node.next_functions else None
+print(" -> ".join(way))
+y.sum().backward()
+print("y", y.dtype, " weight", layer.weight.dtype, " its gradient", layer.weight.grad.dtype)
+
+# %% [markdown]
+r"""
+`Addmm` was computed in FP16, so its backward is, too; `ToCopy` is the cast, and its backward casts
+the gradient to what the weight was: FP32. So parameters and their gradients are FP32, and an
+activation's gradient has the activation's type. But mind: that gradient **was** in FP16 on the way.
+FP32 holds it now, and what was flushed to zero or overflowed before stays so. That is why the loss
+is scaled.
+
+### t07_5 · The way back
+
+`linear_backward(x, w, g, low)`: under `autocast("cpu", dtype=low)` there was `y = F.linear(x, w)`,
+which is `x @ w.T`. `g` is the gradient of `y`, in the type of `y`. Return the gradients of `x` and
+of `w` as PyTorch computes them, in their types. `x` and `w` may each be float32 or already `low`.
+In exact numbers they are `g @ w` and `g.T @ x`. The function runs outside of any region.
+
+`needs(part, low)`: what does a part of a training step need, for a region of type `low`? Return
+`"autocast"`, `"scaler"`, or `"nothing"`. The parts are `"forward"` (with the loss), `"backward"`,
+`"step"` (the optimizer's, and what belongs to it) and `"evaluation"`; `low` is `"float16"`,
+`"bfloat16"`, or `"float32"` for a training without a region.
+"""
+
+
+# %% task="t07_5" forbids=["ampcourse.amp"]
+def linear_backward(x, w, g, low):
+    """Return the gradients of x and w for F.linear(x, w) under autocast."""
+    ### BEGIN SOLUTION
+    return (g @ w.to(low)).to(x.dtype), (g.T @ x.to(low)).to(w.dtype)
+    ### END SOLUTION
+
+
+def needs(part, low):
+    """Return what a part of a training step needs: "autocast", "scaler" or "nothing"."""
+    ### BEGIN SOLUTION
+    if low == "float32":
+        return "nothing"
+    if part in ("forward", "evaluation"):
+        return "autocast"
+    return "scaler" if low == "float16" else "nothing"
+    ### END SOLUTION
+
+
+# %% check="t07_5" points=5
+with task("t07_5"):
+    import torch
+    from torch.nn import functional as F
+
+    types = "each gradient has the type of its tensor: FP32 for an FP32 weight"
+    numbers = "the products of the backward pass run in the type of the forward pass"
+    parts = "who needs what"
+    setup = "x, w = torch.tensor({}).to(torch.{}), torch.tensor({}).to(torch.{})\n"
+    setup += "g = torch.tensor({}).to(torch.{low})\n"
+
+    def linear_grads(x, w, g, low, kinds):
+        """Return the set-up's text, and the gradients that torch computes."""
+        text = setup.format(x, kinds[0], w, kinds[1], g, low=low)
+        inputs = [
+            torch.tensor(v).to(getattr(torch, k)).requires_grad_()
+            for v, k in zip((x, w), kinds, strict=True)
+        ]
+        with torch.autocast("cpu", getattr(torch, low)):
+            y = F.linear(*inputs)
+        y.backward(torch.tensor(g).to(y.dtype))
+        return text, [v.grad for v in inputs]
+
+    wide = "float32"
+    asked = "return [str(v.dtype)[6:] for v in linear_backward(x, w, g, torch.{})]"
+    rows = []
+    for kinds in ((wide, wide), ("float16", wide)):
+        text, right = linear_grads(
+            [[1.0, 2.0]], [[1.0, 3.0], [2.0, 4.0]], [[1.0, 0.5]], "float16", kinds
+        )
+        rows.append((text, [str(v.dtype)[6:] for v in right]))
+    still = "autograd casts back: the gradient of an FP32 tensor is FP32"
+    check(rows[0][0] + asked.format("float16"), rows[0][1], types, {still: ["float16"] * 2})
+    early = "an FP16 activation has an FP16 gradient"
+    check(rows[1][0] + asked.format("float16"), rows[1][1], types, {early: [wide] * 2})
+    given = "return linear_backward(x, w, g, torch.{})"
+    x, w, g = [[1.0, 2049.0]], [[2049.0, 1.0], [1.0, 2.0]], [[1.0, 2.0**-20]]
+    text, right = linear_grads(x, w, g, "float16", (wide, wide))
+    tx, tw = torch.tensor(x), torch.tensor(w)
+    tg = torch.tensor(g).half().float()
+    exact = "the forward pass saw x and w in FP16, and so does the backward pass"
+    kept = "what is too small for FP16 is flushed, though the gradient ends in FP32"
+    low_x, low_w = tx.half().float(), tw.half().float()
+    traps = {exact: (tg @ tw, tg.T @ tx), kept: (tg @ low_w, tg.T @ low_x)}
+    check(text + given.format("float16"), tuple(right), numbers, traps)
+    x, w, g = [[257.0], [1.0]], [[1.0]], [[1.0], [257.0]]
+    text, right = linear_grads(x, w, g, "bfloat16", (wide, wide))
+    half = [v.half() for v in (torch.tensor(x), torch.tensor(w), torch.tensor(g).bfloat16())]
+    sixteen = "the region's type was bfloat16"
+    traps = {sixteen: ((half[2] @ half[1]).float(), (half[2].T @ half[0]).float())}
+    check(text + given.format("bfloat16"), tuple(right), numbers, traps)
+    cases = [("backward", "float16"), ("evaluation", "float16"), ("forward", "bfloat16")]
+    cases += [("backward", "bfloat16"), ("step", "float16"), ("forward", "float32")]
+    auto, scaler, none = "autocast", "scaler", "nothing"
+    right = [scaler, auto, auto, none, scaler, none]
+    again = "backward needs no autocast: autograd knows the type of each op"
+    judged = "evaluation has no gradients, so there is nothing to scale"
+    bf16 = "BF16 has almost FP32's range: it needs no scaler"
+    applied = "the optimizer works in FP32: nothing to cast, but a scale to take off"
+    full = "without a region there is nothing to do"
+    bare = "scaled gradients have to be unscaled before the step"
+    traps = {again: [auto, auto, auto, auto, scaler, none]}
+    traps |= {judged: [scaler, scaler, auto, none, scaler, none]}
+    traps |= {bf16: [scaler, auto, auto, scaler, scaler, none]}
+    traps |= {applied: [scaler, auto, auto, none, auto, none]}
+    traps |= {full: [scaler, auto, auto, none, scaler, auto]}
+    traps |= {bare: [scaler, auto, auto, none, none, none]}
+    check(f"[needs(*case) for case in {cases}]", right, parts, traps)
+    ### BEGIN HIDDEN TESTS
+    from itertools import product
+    from random import Random
+
+    t07_5_random = Random(705)
+
+    def t07_5_matrix(rows, columns):
+        """Return numbers whose products are exact, and whose sums of two are rounded once."""
+        return [
+            [
+                float(
+                    t07_5_random.choice((1, -1, 3)) * 2.0 ** t07_5_random.choice((-15, -14, 0, 5))
+                )
+                for _ in range(columns)
+            ]
+            for _ in range(rows)
+        ]
+
+    for low in ("float16", "bfloat16"):
+        for kinds in product((wide, low), repeat=2):
+            x, w, g = t07_5_matrix(2, 3), t07_5_matrix(2, 3), t07_5_matrix(2, 2)
+            if kinds[1] == wide:
+                w[0][0] = x[0][0] = 4097.0
+            text, right = linear_grads(x, w, g, low, kinds)
+            check(text + given.format(low), tuple(right), numbers)
+            found = [str(v.dtype)[6:] for v in right]
+            check(text + asked.format(low), found, types)
+    # In FP16 both gradients are below its smallest number, or above its largest.
+    for a, b in ((2.0**-16, 2.0**-10), (2.0**9, 2.0**8)):
+        text, right = linear_grads([[a]], [[a]], [[b]], "float16", (wide, wide))
+        check(text + given.format("float16"), tuple(right), numbers)
+    cases = list(
+        product(("forward", "backward", "step", "evaluation"), (wide, "float16", "bfloat16"))
+    )
+    t07_5_random.shuffle(cases)
+    table = {"forward": (auto, auto), "backward": (scaler, none), "step": (scaler, none)}
+    table["evaluation"] = auto, auto
+    right = [none if low == wide else table[part][low == "bfloat16"] for part, low in cases]
+    check(f"[needs(*case) for case in {cases}]", right, parts)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+Who wraps `backward()` in the region as well gets the same bits for a net of plain layers
+(`08_training_loops` shows it), because the FP16 tensors are already FP16. The harm is done where a
+backward pass runs ops of its own: in a custom Function.
+
+## A Function of one's own
+
+`torch.autograd.Function` holds a forward and a backward that you write. Autocast casts in the
+forward, for it sees the ops there, and not in the backward, where no region is left. So the two do
+not fit together:
+"""
+
+
+# %% tags=["setup"]
+class Product(torch.autograd.Function):
+    """x @ w with a backward pass of its own."""
+
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return x @ w
+
+    @staticmethod
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        return g @ w.T, x.T @ g
+
+
+class Square(torch.autograd.Function):
+    """x * x with a backward pass of its own."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 2 * x * g
+
+
+# %% tags=["nbval-ignore-output"]
+x, w = torch.ones(1, 2), torch.nn.Parameter(torch.ones(2, 1))
+with torch.autocast("cpu", dtype=torch.float16):
+    y = Product.apply(x, w)
+    z = Square.apply(torch.tensor([300.0]).half())
+try:
+    y.sum().backward()
+except RuntimeError as error:
+    print(y.dtype, "and then:", error)
+print("300² =", z.item())
+
+# %% [markdown]
+r"""
+The saved `w` is FP32, the `g` that comes back is FP16. And `Square` is an op on no list, since it
+has no name that autocast knows: of FP16 it makes FP16, and overflows. Two decorators settle both,
+and the forward of each Function of yours should have one of these:
+
+- `torch.amp.custom_fwd(device_type="cpu")`: the forward runs as the region says, and what was in
+  force is noted. `torch.amp.custom_bwd(device_type="cpu")` puts **that** in force again while the
+  backward runs, wherever it is called.
+- `torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)`: in a region the inputs are
+  cast to FP32 and the forward runs without autocast; and so does a backward with `custom_bwd`.
+
+The same problem, and an error that says so: `binary_cross_entropy` of probabilities, which CUDA's
+autocast refuses. In FP16 a sigmoid of 12 is 1, and the loss of a confident mistake is no longer
+what it was; from the logits it is:
+"""
+
+# %% tags=["nbval-ignore-output"]
+logit, target = torch.tensor([12.0]).half(), torch.tensor([0.0])
+with torch.autocast("cpu", dtype=torch.float16):
+    probability = logit.sigmoid()
+print("probability", probability.item())
+
+# %% tags=["nbval-ignore-output"]
+with torch.autocast("cpu", dtype=torch.float16):
+    print("BCE of it  ", F.binary_cross_entropy(probability, target).item())
+    print("with logits", F.binary_cross_entropy_with_logits(logit, target).item())
+
+# %% [markdown]
+r"""
+### t07_6 · Right under autocast
+
+`mend(function, in_fp32)` gets a class like `Product` or `Square` and returns one that does the
+same, right under autocast on the CPU. `function.forward(ctx, *tensors)` and
+`function.backward(ctx, g)` are what the class defines.
+
+- `in_fp32=False`: forward and backward run under whatever is in force where the forward is called:
+  a region of either type, or none.
+- `in_fp32=True`: in a region its floating-point inputs are cast to float32, and forward and
+  backward run without autocast.
+- The backward is right whether it is called outside of the region, as it should be, or inside of
+  any.
+
+You may use the two decorators (`torch.amp.custom_fwd(f, device_type="cpu")` is the decorated `f`),
+or note the region yourself. A class may be defined in a function.
+"""
+
+
+# %% task="t07_6" forbids=["ampcourse.amp"]
+def mend(function, in_fp32):
+    """Return a Function that does what `function` does, right under autocast."""
+    ### BEGIN SOLUTION
+    kind = torch.float32 if in_fp32 else None
+    fwd = torch.amp.custom_fwd(function.forward, device_type="cpu", cast_inputs=kind)
+    bwd = torch.amp.custom_bwd(function.backward, device_type="cpu")
+
+    class Mended(torch.autograd.Function):
+        forward, backward = staticmethod(fwd), staticmethod(bwd)
+
+    return Mended
+    ### END SOLUTION
+
+
+# %% check="t07_6" points=4
+with task("t07_6"):
+    import torch
+
+    both = "forward and backward run in the type of the region that the forward is called in"
+    plain = "outside of a region nothing is cast, wherever the backward is called"
+    exact = "in_fp32: inputs, forward and backward are FP32"
+    arrives = "each gradient arrives in the type of its tensor"
+    scene = """
+        x = torch.tensor([[1.0, 2049.0]], requires_grad=True)
+        w = torch.tensor([[1.0], [1.0]], requires_grad=True)
+        with torch.autocast("cpu", dtype=torch.{low}, enabled={on}):
+            y = mend(Product, {wide}).apply(x, w)
+        with torch.autocast("cpu", dtype=torch.{low}, enabled={late}):
+            try:
+                y.backward(torch.tensor([[{g}]]).to(y.dtype))
+            except RuntimeError:
+                return "two types"
+        return y, x.grad, w.grad
+    """
+
+    def region(low, on, g=1.0, wide=False):
+        """Return the right results of the scene, by torch's own product."""
+        x = torch.tensor([[1.0, 2049.0]], requires_grad=True)
+        w = torch.tensor([[1.0], [1.0]], requires_grad=True)
+        with torch.autocast("cpu", getattr(torch, low), enabled=on):
+            y = x @ w
+        y.backward(torch.tensor([[g]]).to(y.dtype))
+        return y.detach(), x.grad, w.grad
+
+    call = scene.format(low="bfloat16", on=True, wide=False, late=False, g=1.0)
+    half = region("float16", True)
+    y, gx, gw = region("float32", False)
+    never = "the region's type is not always float16"
+    casts = "without in_fp32 the region decides: nothing is to be done in FP32"
+    met = "two types met in the backward: run it as the forward was run"
+    traps = {never: half, casts: (y, gx, gw), met: "two types"}
+    check(call, region("bfloat16", True), both, traps)
+    always = "a forward outside of a region has a backward without casts"
+    around = "the region of the forward counts, not the one around backward()"
+    halved = "that was cast, though no region was there"
+    g = 2.0**-13 + 2.0**-24
+    rounded = torch.tensor(g).half().float()
+    y, gx, gw = region("float32", False, g)
+    down = y, torch.full((1, 2), 1.0) * rounded, torch.tensor([[rounded], [rounded * 2048]])
+    call = scene.format(low="float16", on=False, wide=False, late=False, g=g)
+    check(call, (y, gx, gw), plain, {always: down, halved: region("float16", True, g)})
+    call = scene.format(low="float16", on=False, wide=False, late=True, g=g)
+    check(call, (y, gx, gw), plain, {around: down})
+    call = """
+        x, y = torch.tensor([304.0]).half(), torch.tensor([[1.0, 2049.0]])
+        with torch.autocast("cpu", dtype=torch.float16):
+            square = mend(Square, True).apply(x)
+            return square, mend(Product, True).apply(y, torch.ones(2, 1))
+    """
+    back = "enabled=False alone casts nothing: float16 inputs stay"
+    again = "the product inside was cast down again: FP32 inputs are not enough"
+    right = torch.tensor([92416.0]), torch.tensor([[2050.0]])
+    traps = {back: (torch.tensor([inf]).half(), right[1])}
+    traps |= {again: (right[0], torch.tensor([[2048.0]]).half())}
+    check(call, right, exact, traps)
+    call = scene.format(low="float16", on=True, wide=True, late=False, g=1.0)
+    check(call, region("float32", False), exact)
+    call = """
+        x = torch.tensor([[3.0]]).half().requires_grad_()
+        w = torch.nn.Parameter(torch.tensor([[5.0]]))
+        seen = []
+        for wide in (False, True):
+            x.grad = w.grad = None
+            with torch.autocast("cpu", dtype=torch.float16):
+                y = mend(Product, wide).apply(x, w)
+            y.sum().backward()
+            seen += [x.grad, w.grad]
+        return seen
+    """
+    right = [torch.tensor([[5.0]]).half(), torch.tensor([[3.0]])]
+    check(call, right * 2, arrives, {"no gradient arrived": [None] * 4})
+    ### BEGIN HIDDEN TESTS
+    from random import Random
+
+    t07_6_random = Random(706)
+    t07_6_chain = """
+        class Chain(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, a, b):
+                ctx.save_for_backward(a, b)
+                return torch.nn.functional.linear(a, b) * {k}
+
+            @staticmethod
+            def backward(ctx, g):
+                a, b = ctx.saved_tensors
+                return (g * {k}) @ b, (g * {k}).mT @ a
+
+        a = torch.tensor({a}, requires_grad=True)
+        b = torch.tensor({b}, requires_grad=True)
+        with torch.autocast("cpu", dtype=torch.{low}, enabled={on}):
+            y = {make}.apply(a, b)
+        with torch.autocast("cpu", dtype=torch.{other}, enabled={late}):
+            y.backward(torch.full_like(y, {g}))
+        return y, a.grad, b.grad
+    """
+
+    def t07_6_plain(a, b, k, g, low, on):
+        """Let torch's own ops do the same."""
+        a, b = (torch.tensor(v, requires_grad=True) for v in (a, b))
+        with torch.autocast("cpu", getattr(torch, low), enabled=on):
+            y = torch.nn.functional.linear(a, b) * k
+        y.backward(torch.full_like(y, g))
+        return y.detach(), a.grad, b.grad
+
+    for low, other in (("float16", "bfloat16"), ("bfloat16", "float16"), ("float16", "float16")):
+        a, b = [[0.1, t07_6_random.uniform(1, 9)]], [[3.0, 0.2], [t07_6_random.uniform(1, 9), 5.0]]
+        k, g = t07_6_random.choice((2.0, 4.0)), t07_6_random.choice((0.25, 1.0))
+        words = {"a": a, "b": b, "k": k, "g": g, "low": low, "other": other}
+        for on, wide, late, reason in (
+            (True, False, False, both),
+            (True, False, True, both),
+            (False, False, True, plain),
+            (False, True, True, plain),
+            (False, False, False, plain),
+            (True, True, False, exact),
+            (True, True, True, exact),
+        ):
+            text = t07_6_chain.format(**words, on=on, late=late, make=f"mend(Chain, {wide})")
+            check(text, t07_6_plain(a, b, k, g, low, on and not wide), reason)
+        n, m = (float(t07_6_random.randrange(1, 9)) for _ in "nm")
+        call = f"""
+            x = torch.tensor([[{n}]]).to(torch.{low}).requires_grad_()
+            w = torch.nn.Parameter(torch.tensor([[{m}]]))
+            seen = []
+            for wide in (True, False):
+                x.grad = w.grad = None
+                with torch.autocast("cpu", dtype=torch.{low}):
+                    y = mend(Product, wide).apply(x, w)
+                y.sum().backward()
+                seen += [x.grad, w.grad]
+            return seen
+        """
+        kind = getattr(torch, low)
+        check(call, [torch.tensor([[m]]).to(kind), torch.tensor([[n]])] * 2, arrives)
+        n = float(t07_6_random.randrange(260, 500, 4))
+        call = f"""
+            x = torch.tensor([{n}]).to(torch.{low}).requires_grad_()
+            with torch.autocast("cpu", dtype=torch.{low}):
+                return mend(Square, True).apply(x)
+        """
+        check(call, torch.tensor([n]).to(kind).float() ** 2, exact)
+    ### END HIDDEN TESTS
+
+# %% [markdown]
+r"""
+## What people get wrong
+
+First your predictions, for FP16 on the CPU:
+"""
+
+# %% tags=["nbval-ignore-output"]
+layer, x = torch.nn.Linear(3, 3), torch.ones(1, 3)
+counted[0] = 0
+with torch.autocast("cpu", dtype=torch.float16), Casts():
+    y = layer(x).softmax(1)
+    for _ in range(5):
+        x.half() @ layer.weight
+y.sum().backward()
+
+# %% tags=["nbval-ignore-output"]
+print(f"product:  you said {my_product}; float16")
+print(f"softmax:  you said {my_softmax}; {str(y.dtype)[6:]} (on CUDA float32)")
+print(f"weight:   you said {my_weight}; {str(layer.weight.dtype)[6:]}")
+print(f"gradient: you said {my_gradient}; {str(layer.weight.grad.dtype)[6:]}")
+print(f"casts:    you said {my_casts}; 1")
+
+# %% [markdown]
+r"""
+- **"Inside autocast everything is FP16."** What is on the lower list is; most ops are on no list
+  and follow their input (t07_1, t07_2).
+- **"LayerNorm and softmax run in FP32."** On CUDA. On the CPU they are on no list (t07_1).
+- **"BF16 has the range, so it needs no FP32 list."** It has the same lists: its digits are even
+  fewer (t07_1).
+- **"Promote means the lower precision where possible."** It goes to the widest type (t07_1, t07_2).
+- **"Labels are cast like everything else."** Integers and float64 never are (t07_1, t07_2).
+- **"Autocast makes my parameters FP16."** It makes copies, and autograd writes down how (t07_2,
+  t07_4). `.half()` on a model is something else, and a scaler refuses it.
+- **"enabled=False brings me back to FP32."** It stops the casts; `.float()` you write yourself
+  (t07_3).
+- **"A weight is cast at each use."** Once per region. And not longer: each region casts anew
+  (t07_4).
+- **"backward() belongs into the region."** Autograd knows the type of each op; what needs a region
+  there is a custom Function, and it brings its own (t07_5, t07_6).
+- **"FP32 gradients have FP32 precision."** They came through FP16 (t07_5).
+- **"Evaluation needs a scaler."** There is no gradient to scale (t07_5).
+- **"A custom Function is on some list."** It has no name that autocast knows (t07_6).
+
+## Say it aloud
+
+Autocast meets each call of an op, looks its name up in the lists of the device, and casts what goes
+in: down for products and convolutions, up for exponentials, sums and losses, to the widest for a
+few; everything else follows its input. The weights stay FP32; a weight's cast is made once per
+region and is part of the graph, so the backward pass goes back through it, in the type of the
+forward pass, and needs no region. An island without casts casts nothing back. A Function of my own
+says itself in which type it runs. And before I say "runs in FP32", I say on which device.
+
+## Where next
+
+`08_training_loops` puts autocast and scaler together, in ten loops of which each is wrong.
+"""

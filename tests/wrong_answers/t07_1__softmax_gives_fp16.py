@@ -1,0 +1,16 @@
+# message: on CUDA softmax is on the FP32 list
+def output_type(op, types, device, low):
+    """Return the type that an op gives under autocast."""
+    where = category(op, device)
+    if where == "error":
+        return "error"
+    if "float64" in types:
+        return "float64"
+    floats = [kind for kind in types if kind != "int64"]
+    if not floats:
+        return "int64"
+    if op == "softmax":
+        return floats[0]
+    if where == "lower_precision":
+        return low
+    return "float32" if where == "fp32" or "float32" in floats else floats[0]

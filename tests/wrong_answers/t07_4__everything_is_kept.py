@@ -1,0 +1,19 @@
+# message: all of them were kept
+class CastCache:
+    """Casts tensors, and each weight only once until it is cleared."""
+
+    def __init__(self, low):
+        self.low, self.kept = low, {}
+
+    def cast(self, tensor):
+        """Return the tensor in the lower precision."""
+        if tensor.dtype != torch.float32:
+            return tensor
+        if id(tensor) not in self.kept:
+            with torch.enable_grad():
+                self.kept[id(tensor)] = tensor.to(self.low)
+        return self.kept[id(tensor)]
+
+    def clear(self):
+        """Forget what was kept."""
+        self.kept.clear()

@@ -1,0 +1,14 @@
+# message: what is too small for FP16 is flushed
+def linear_backward(x, w, g, low):
+    """Return the gradients of x and w for F.linear(x, w) under autocast."""
+    g = g.float()
+    return (g @ w.to(low).float()).to(x.dtype), (g.T @ x.to(low).float()).to(w.dtype)
+
+
+def needs(part, low):
+    """Return what a part of a training step needs: "autocast", "scaler" or "nothing"."""
+    if low == "float32":
+        return "nothing"
+    if part in ("forward", "evaluation"):
+        return "autocast"
+    return "scaler" if low == "float16" else "nothing"

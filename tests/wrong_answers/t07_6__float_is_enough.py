@@ -1,0 +1,16 @@
+# message: FP32 inputs are not enough
+def mend(function, in_fp32):
+    """Return a Function that does what `function` does, right under autocast."""
+
+    def wide(ctx, *tensors):
+        if in_fp32 and torch.is_autocast_enabled("cpu"):
+            tensors = [x.float() for x in tensors]
+        return function.forward(ctx, *tensors)
+
+    fwd = torch.amp.custom_fwd(wide, device_type="cpu")
+    bwd = torch.amp.custom_bwd(function.backward, device_type="cpu")
+
+    class Mended(torch.autograd.Function):
+        forward, backward = staticmethod(fwd), staticmethod(bwd)
+
+    return Mended
