@@ -643,8 +643,8 @@ print("with the patches taken off:", kind(F.linear(torch.ones(1, 4), torch.ones(
 # %% [markdown]
 r"""
 The second line is the weak point. The patches hold for the whole process, for every net and every
-library in it, and Apex had no call to take them off. Someone compared all four levels in one
-notebook and found O0, O2 and O3 four times as fast once O1 had run
+library in it, and Apex had no call to take them off. Someone timed all four levels in one notebook
+and got other results for O0, O2 and O3 once O1 had run
 ([apex#896](https://github.com/NVIDIA/apex/issues/896)): from then on they all were O1.
 
 ### t09_3 · Patch, and take it off again
@@ -1150,7 +1150,8 @@ class Torch:
         self.sgd.zero_grad()
         with torch.autocast("cpu", dtype=self.dtype):
             loss = F.cross_entropy(self.model(x), y)
-        self.scaler.scale(loss).backward()
+        scaled_loss = self.scaler.scale(loss)
+        scaled_loss.backward()
         return loss.item()
 
     def step(self):
@@ -1242,7 +1243,7 @@ for name, found in results.items():
     numbers = f"{found['accuracy']:8.3f} {found['ms']:18.2f} {found['losses'][-1]:11.6f}"
     print(f"{name:12}{numbers}")
 
-# %%
+# %% tags=["nbval-ignore-output"]
 print("bytes       weights  masters  gradients  momentum   for backward")
 for name, parts in bytes_of.items():
     print(
@@ -1259,7 +1260,7 @@ Read it line by line:
   and its master, 2 + 4 for both gradients, 4 for momentum make 16 instead of 12. Only O3 halves.
 - **For backward.** That is what is halved, nearly: pooling keeps its indices as int64 in all of
   them, and O1 and `torch.amp` keep the cast weights as well.
-- **Time** is what this CPU makes of it.
+- **Time** is what this CPU makes of it; that O1 and O2 take longer than O0 says nothing of a GPU.
 
 And O1 beside `torch.amp` in FP16? Same casts, same order, same scale:
 """
@@ -1295,9 +1296,10 @@ for record in records("quoted"):
 # %% [markdown]
 r"""
 That O3 trained there is no rule. With batch norm behind every layer and gradients that happen to
-fit, it can; with the deep net of `05_loss_scaling` it does not. NVIDIA's documentation had it as a
-speed to compare with. The levels are no ladder from safe to fast: O3 leaves out two things (loss
-scale and masters) that make FP16 training work.
+fit, it can; the deep net of `05_loss_scaling` needs both a scale and masters. Apex's
+[documentation](https://github.com/NVIDIA/apex/blob/3f87614f3e07055bf7680cdbea2340dcf10d63c5/docs/source/amp.rst)
+recommended O1 for typical use, and O3 as a baseline for speed that may not be stable. The levels
+are no ladder from safe to fast: O3 leaves out the two things that make FP16 training work.
 
 ## Port a script
 
@@ -1312,8 +1314,8 @@ scale and masters) that make FP16 training work.
 optimizer whose parameters were exchanged, checkpoints to be translated: all of it has to fit
 together, for every optimizer and every wrapper. With autocast parameters are plain FP32, and it
 ends where its block ends. And the gain was in doubt: when NVIDIA moved its Transformer example to
-`torch.amp`, a maintainer answered that O2 had brought no shorter training than O1, and had touched
-convergence ([DeepLearningExamples#998](https://github.com/NVIDIA/DeepLearningExamples/issues/998)).
+`torch.amp` and somebody missed O2, the answer was that in long tests it had brought no shorter
+training than O1, and had touched convergence ([DeepLearningExamples#998](https://github.com/NVIDIA/DeepLearningExamples/issues/998)).
 Whoever calls `half()` on the model and keeps the GradScaler hears of it (the text people search
 for; it comes at `step` or `unscale_`):
 """
