@@ -68,7 +68,10 @@ def _cast_all(category: str, device: str, low: torch.dtype, args: Any, kwargs: A
             return _cast(value, target, low) if _is_eligible(value, device) else value
         return type(value)(map(cast, value)) if type(value) in (list, tuple) else value
 
-    return cast(args), {name: cast(value) for name, value in kwargs.items()}
+    # From the last to the first, as the C++ of torch's builds for Linux: the order of the casts is
+    # the order in which a tensor used twice adds up its gradients.
+    kwargs = {name: cast(kwargs[name]) for name in reversed(kwargs)}
+    return [cast(value) for value in reversed(args)][::-1], kwargs
 
 
 def _cast(tensor: torch.Tensor, target: torch.dtype, low: torch.dtype) -> torch.Tensor:
