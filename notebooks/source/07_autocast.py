@@ -4,13 +4,13 @@ r"""
 
 `with torch.autocast(...):` is one line, and inside it some ops run in FP16 and others do not. A
 singing synthesizer's authors found that every LayerNorm of theirs, fed with FP16, answered in FP32,
-and that the ops after it stayed there until the next linear layer: twice the memory, for no gain
-they could see ([DiffSinger#328](https://github.com/openvpi/DiffSinger/pull/328)). That was on a
-GPU. On this CPU the same layer answers in FP16. Neither is a bug.
+and that the ops after it stayed there until the next linear layer: twice the memory for all these
+tensors, and no gain ([DiffSinger#328](https://github.com/openvpi/DiffSinger/pull/328)). That was on
+a GPU. On a CPU the same layer answers in FP16. Neither is a bug.
 
 In this lesson you find out who decides, build an autocast of your own, and hold it against
 PyTorch's, bit for bit. You need to know what FP16 can hold (`04_gradient_range`), but no GPU. There
-are six tasks; plan about an hour.
+are six tasks; plan about an hour. After the fourth is a good place for a break.
 
 ## Predict first
 
@@ -51,7 +51,7 @@ that come in. It knows nothing of the net, and nothing of the values. For each t
 are three lists:
 
 - **lower precision**: the inputs are cast to the region's type. Here are matrix products and
-  convolutions, the ops that Tensor Cores make fast, and that add up in FP32 anyway.
+  convolutions: Tensor Cores make them fast, and add up in FP32 (`03_tensor_cores`).
 - **fp32**: the inputs are cast to FP32. Here are ops that leave FP16's range or lose its few digits
   soon: powers and exponentials, long sums, losses.
 - **promote**: several inputs that must have one type get the widest of theirs.
@@ -99,8 +99,10 @@ from ampcourse.courseware import check, inf, task
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 
+# %%
 def answer(op, kind, device):
     """Return the type that an op gives under FP16 autocast, for a fake input of some type."""
+    before = torch.get_autocast_dtype(device)
     torch.set_autocast_dtype(device, torch.float16)
     torch.set_autocast_enabled(device, True)
     try:
@@ -108,6 +110,7 @@ def answer(op, kind, device):
             return op(torch.empty(4, 4, device=device, dtype=kind)).dtype
     finally:
         torch.set_autocast_enabled(device, False)
+        torch.set_autocast_dtype(device, before)
 
 
 # %%
@@ -147,9 +150,16 @@ show(
 # %% [markdown]
 r"""
 Four rows differ between the devices: `layer_norm`, `softmax`, `exp` and `sum`. So "LayerNorm runs
-in FP32" is a statement about CUDA. (What a kernel does inside is another matter: on either device a
-16-bit LayerNorm adds up its mean in FP32. The lists are about what goes in and what comes out.)
+in FP32" is a statement about CUDA. The lists are about what goes in and what comes out; what an op
+does inside is its own business. Here the variance is 900,000,000, far outside FP16, and the CPU's
+LayerNorm gets it right all the same:
+"""
 
+# %% tags=["nbval-ignore-output"]
+print(F.layer_norm(torch.tensor([60000.0, 60000.0, 0.0, 0.0]).half(), (4,)))
+
+# %% [markdown]
+r"""
 Why is there an FP32 list at all? Because of numbers like these, all of them ordinary:
 """
 
@@ -168,7 +178,8 @@ FP16 overflows in all three. BF16 has the range, but not the digits: it needs th
 
 `category(op, device)` below tells the list that an op is on. Return the type that `op` gives under
 autocast, as text: `"float16"`, `"bfloat16"`, `"float32"`, `"float64"`, `"int64"`, or `"error"` if
-the op refuses to run. `types` are those of its tensors, `low` is the region's type.
+the op refuses to run. `types` are those of its tensors, `low` is the region's type; of the two
+16-bit types only `low` occurs.
 
 - `"lower_precision"`: `low`. `"fp32"`: `"float32"`. `"error"`: `"error"`.
 - `"promote"` and `"follows_input"`: the widest of the inputs' types. They differ in what they do on
@@ -609,74 +620,6 @@ with task("t07_2"):
 
 # %% [markdown]
 r"""
-## The same, in the library
-
-The core of the course's own autocast fits on a screen. You know all of it but for the cache, which
-comes soon, and one line:
-"""
-
-# %%
-import inspect
-
-from ampcourse.amp import autocast as ours
-
-# %% tags=["nbval-ignore-output"]
-print(inspect.getsource(ours).split("# --- ")[1])
-
-# %% [markdown]
-r"""
-Does that do what PyTorch does in C++? A net with something from each list, its types layer by
-layer, its loss, and all gradients:
-"""
-
-
-# %%
-def run(region):
-    """Return the types of each layer's output, the loss and the gradients."""
-    torch.manual_seed(7)
-    layers = torch.nn.Conv2d(1, 2, 3), torch.nn.BatchNorm2d(2), torch.nn.ReLU(), torch.nn.Flatten()
-    net = torch.nn.Sequential(*layers, torch.nn.LayerNorm(8), torch.nn.Linear(8, 3))
-    kinds = []
-    for layer in net:
-        layer.register_forward_hook(lambda *seen: kinds.append(short[seen[2].dtype]))
-    with region:
-        loss = F.cross_entropy(net(torch.randn(4, 1, 4, 4)), torch.tensor([0, 1, 2, 0]))
-    loss.backward()
-    return kinds, loss, [p.grad for p in net.parameters()]
-
-
-# %% tags=["nbval-ignore-output"]
-mine, theirs = run(ours.autocast("cpu", torch.float16)), run(torch.autocast("cpu", torch.float16))
-print(*mine[0], "same types:", mine[0] == theirs[0])
-print("same loss:", torch.equal(mine[1], theirs[1]))
-print("same gradients:", all(map(torch.equal, mine[2], theirs[2])))
-
-# %% [markdown]
-r"""
-The one line that you did not need: `_body`. A mode sees the call that **you** make, and nothing of
-what happens in it. `torch.lstm_cell` is one call to it, while PyTorch's own autocast sits deeper,
-where its two linear layers arrive one by one. Whoever casts the *inputs of the cell* gets another
-result:
-"""
-
-# %% tags=["nbval-ignore-output"]
-torch.manual_seed(7)
-cell, x, names = torch.nn.LSTMCell(3, 2), torch.randn(1, 3), []
-with Log(), torch.autocast("cpu", torch.float16):
-    hidden, memory = cell(x)
-
-# %% tags=["nbval-ignore-output"]
-halved = torch.nn.LSTMCell(3, 2).half()
-cast = halved(x.half())
-print("a mode sees:", *[name for name in names if "lstm" in name])
-print("torch.autocast gives", short[hidden.dtype], short[memory.dtype], end="; ")
-print("a cell in FP16", short[cast[0].dtype], short[cast[1].dtype])
-
-# %% [markdown]
-r"""
-The library takes such composites apart (`ampcourse.amp.composites`) and lists by name the few that
-it does not.
-
 ## Regions within regions
 
 `torch.autocast("cpu", enabled=False)` inside a region makes an island without casts. *Without*
@@ -911,7 +854,8 @@ A cache brings surprises of its own. Four of them, each in one region:
 4. A forward pass under `no_grad` (an evaluation, a target network) is the first to use the weight.
    In earlier versions of PyTorch the cast was kept as it was, without its place in the graph, and
    the training pass after it left the weight without a gradient
-   ([#65766](https://github.com/pytorch/pytorch/issues/65766),
+   ([#48049](https://github.com/pytorch/pytorch/issues/48049),
+   [#65766](https://github.com/pytorch/pytorch/issues/65766),
    [#112583](https://github.com/pytorch/pytorch/issues/112583); the mend of December 2025 is
    [#165068](https://github.com/pytorch/pytorch/pull/165068)). What does yours do?
 """
@@ -1129,6 +1073,73 @@ with task("t07_4"):
 
 # %% [markdown]
 r"""
+## The same, in the library
+
+The core of the course's own autocast fits on a screen. You know all of it, but for `_body` and
+`_run`:
+"""
+
+# %%
+import inspect
+
+from ampcourse.amp import autocast as ours
+
+# %% tags=["nbval-ignore-output"]
+print(inspect.getsource(ours).split("# --- ")[1])
+
+# %% [markdown]
+r"""
+Does that do what PyTorch does in C++? A net with something from each list, its types layer by
+layer, its loss, and all gradients:
+"""
+
+
+# %%
+def run(region):
+    """Return the types of each layer's output, the loss and the gradients."""
+    torch.manual_seed(7)
+    layers = torch.nn.Conv2d(1, 2, 3), torch.nn.BatchNorm2d(2), torch.nn.ReLU(), torch.nn.Flatten()
+    net = torch.nn.Sequential(*layers, torch.nn.LayerNorm(8), torch.nn.Linear(8, 3))
+    kinds = []
+    for layer in net:
+        layer.register_forward_hook(lambda *seen: kinds.append(short[seen[2].dtype]))
+    with region:
+        loss = F.cross_entropy(net(torch.randn(4, 1, 4, 4)), torch.tensor([0, 1, 2, 0]))
+    loss.backward()
+    return kinds, loss, [p.grad for p in net.parameters()]
+
+
+# %% tags=["nbval-ignore-output"]
+mine, theirs = run(ours.autocast("cpu", torch.float16)), run(torch.autocast("cpu", torch.float16))
+print(*mine[0], "same types:", mine[0] == theirs[0])
+print("same loss:", torch.equal(mine[1], theirs[1]))
+print("same gradients:", all(map(torch.equal, mine[2], theirs[2])))
+
+# %% [markdown]
+r"""
+And `_body`? A mode sees the call that **you** make, and nothing of what happens in it. An LSTM cell
+is one call to it, while PyTorch's own autocast sits deeper, where the two linear layers in the cell
+arrive one by one. Who casts the inputs of the *cell* gets another result:
+"""
+
+# %% tags=["nbval-ignore-output"]
+torch.manual_seed(7)
+cell, x, names = torch.nn.LSTMCell(3, 2), torch.randn(1, 3), []
+with Log(), torch.autocast("cpu", torch.float16):
+    hidden, memory = cell(x)
+
+# %% tags=["nbval-ignore-output"]
+halved = torch.nn.LSTMCell(3, 2).half()
+cast = halved(x.half())
+print("a mode sees:", *[name for name in names if "lstm" in name])
+print("torch.autocast gives", short[hidden.dtype], short[memory.dtype], end="; ")
+print("a cell in FP16", short[cast[0].dtype], short[cast[1].dtype])
+
+# %% [markdown]
+r"""
+The library takes such composites apart: `_body` finds a version in Python of what is called, and
+`_run` runs it with the mode on. `ampcourse.amp.composites` names the few that are left out.
+
 ## Why the backward pass is outside
 
 Autocast works on calls as they come, and remembers nothing of them. The backward pass needs no such
@@ -1165,10 +1176,11 @@ which is `x @ w.T`. `g` is the gradient of `y`, in the type of `y`. Return the g
 of `w` as PyTorch computes them, in their types. `x` and `w` may each be float32 or already `low`.
 In exact numbers they are `g @ w` and `g.T @ x`. The function runs outside of any region.
 
-`needs(part, low)`: what does a part of a training step need, for a region of type `low`? Return
-`"autocast"`, `"scaler"`, or `"nothing"`. The parts are `"forward"` (with the loss), `"backward"`,
-`"step"` (the optimizer's, and what belongs to it) and `"evaluation"`; `low` is `"float16"`,
-`"bfloat16"`, or `"float32"` for a training without a region.
+`needs(part, low)`: what does a part of the training work with, if its products are to run in the
+type `low`? Return `"autocast"`, `"scaler"`, or `"nothing"`. The parts are `"forward"` (with the
+loss), `"backward"`, `"step"` (the optimizer's, and what belongs to it) and `"evaluation"` (as fast
+as the training); `low` is `"float16"`, `"bfloat16"`, or `"float32"` for a training without a
+region.
 """
 
 
@@ -1574,20 +1586,24 @@ First your predictions, for FP16 on the CPU:
 """
 
 # %% tags=["nbval-ignore-output"]
-layer, x = torch.nn.Linear(3, 3), torch.ones(1, 3)
-counted[0] = 0
-with torch.autocast("cpu", dtype=torch.float16), Casts():
-    y = layer(x).softmax(1)
-    for _ in range(5):
-        x.half() @ layer.weight
-y.sum().backward()
+layer, x = torch.nn.Linear(3, 3), torch.ones(1, 3).half()
+with torch.autocast("cpu", dtype=torch.float16):
+    y = layer(x)
+    p = y.softmax(1)
+p.sum().backward()
 
 # %% tags=["nbval-ignore-output"]
-print(f"product:  you said {my_product}; float16")
-print(f"softmax:  you said {my_softmax}; {str(y.dtype)[6:]} (on CUDA float32)")
+counted[0] = 0
+with torch.autocast("cpu", dtype=torch.float16), Casts():
+    for _ in range(5):
+        x @ layer.weight
+
+# %% tags=["nbval-ignore-output"]
+print(f"product:  you said {my_product}; {str(y.dtype)[6:]}")
+print(f"softmax:  you said {my_softmax}; {str(p.dtype)[6:]} (on CUDA float32)")
 print(f"weight:   you said {my_weight}; {str(layer.weight.dtype)[6:]}")
 print(f"gradient: you said {my_gradient}; {str(layer.weight.grad.dtype)[6:]}")
-print(f"casts:    you said {my_casts}; 1")
+print(f"casts:    you said {my_casts}; {counted[0]}")
 
 # %% [markdown]
 r"""

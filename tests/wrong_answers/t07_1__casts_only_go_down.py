@@ -11,8 +11,6 @@ def output_type(op, types, device, low):
         return "int64"
     if where == "lower_precision":
         return low
-    return (
-        "float32"
-        if floats[0] == "float32" or (where != "fp32" and "float32" in floats)
-        else floats[0]
-    )
+    if where == "fp32":
+        return floats[0]
+    return "float32" if "float32" in floats else floats[0]
