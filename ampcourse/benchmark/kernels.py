@@ -123,7 +123,9 @@ def _matrix_flops(func: Any, op: str, args: tuple[Any, ...], result: Any) -> tup
     if op in ("mm", "addmm", "bmm", "baddbmm"):
         a = args[1] if op in ("addmm", "baddbmm") else args[0]
         return 2 * result.numel() * a.shape[-1], _fmt(a)
-    count = flop_registry.get(func._overloadpacket)  # attention, say
+    # Attention, say. The CPU's, which a rehearsal sees, is not in torch's table; the GPU's is.
+    twin = getattr(torch.ops.aten, op.replace("_for_cpu", ""), None)
+    count = flop_registry.get(twin)
     if count is None:
         return 0, ""
     floating = [t for t in tree_leaves(args) if isinstance(t, torch.Tensor)]

@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
-from ampcourse.benchmark.kernels import Kernel
+from ampcourse.benchmark.kernels import Kernel, size
 from ampcourse.benchmark.layers import RECIPES, Workload, workload
 from ampcourse.memory.rehearsal import default_loss
 
@@ -82,12 +82,36 @@ def test_a_grouped_convolution_does_its_forward_operations_twice_more_backward()
     assert workload(model, x).flops == 3 * forward - 2 * 4 * 4 * 81 * 3  # no images' gradient
 
 
-def test_operations_of_attention_are_those_that_torch_counts() -> None:
+def test_a_transformers_operations_are_those_that_torch_counts_and_its_attention() -> None:
     model = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True, dropout=0.0)
     x = torch.randn(2, 5, 16)
     with FlopCounterMode(display=False) as theirs:
         model(x).mean().backward()
-    assert workload(model, x).flops == theirs.get_total_flops()
+    attention = 7 * (2 * 2 * 2 * 5 * 5 * 8)  # 2 heads of 8 channels; torch counts 0 on a CPU
+    assert workload(model, x).flops == theirs.get_total_flops() + attention
+
+
+class Attention(nn.Module):
+    """Attention by torch's own kernel, which is no product of matrices to a dispatch mode."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return F.scaled_dot_product_attention(x, x, x)
+
+
+def test_attention_in_one_kernel_does_two_products_forward_and_five_backward() -> None:
+    # torch 2.14.1 counts 0 for the CPU's kernel. Backward, the scores are computed again.
+    model = nn.Sequential(nn.Linear(16, 16), Attention())
+    product = 2 * 2 * 3 * 5 * 5 * 16  # 2 images, 3 heads, 5 places by 5 places, 16 channels
+    found: Counter[str] = Counter()
+    for kernel in workload(model, (2, 3, 5, 16)).kernels:
+        if "attention" in kernel.op:
+            found[kernel.phase] += kernel.flops
+    assert found == {"forward": 2 * product, "backward": 5 * product}
+
+
+def test_an_expanded_tensor_is_read_as_often_as_it_is_stored() -> None:
+    one = torch.ones(1).expand(1000)
+    assert (size(one), size(torch.ones(1000)), size(torch.ones(1000)[:10])) == (4, 4000, 40)
 
 
 def test_recipes_change_bytes_but_not_operations() -> None:
