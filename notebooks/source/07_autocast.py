@@ -23,18 +23,20 @@ my_product = None  # x @ w gives "float16" or "float32"?
 my_softmax = None  # softmax of that product: "float16" or "float32"?
 my_weight = None  # the type of a Linear's weight after the region?
 my_gradient = None  # and of its gradient?
-my_casts = None  # one weight is used 5 times in the region: how often is it cast?
+my_casts = None  # a weight is used 5 times in the region: how many casts?
 
 # %% [markdown]
 r"""
 ## A net's types
 
-Each box is an op, each line a tensor with its type. Click an op, or go to it with the keyboard, to
-see which list it is on. Then turn the two switches:
+Each row is an op; the line at its left leads on to the ops that read it, and at the right is the
+type of what it gives. Click a row, or go through them with the arrow keys, to see which list the op
+is on and why. Then turn the switches:
 
-1. Which ops change when the device changes? Which when FP16 becomes BF16?
-2. Which op is the last that gives a 16-bit tensor?
-3. Which tensors are cast on the way in, and where?
+1. Which ops change with the device? Which, when FP16 becomes BF16?
+2. In the transformer block on the CPU, `x2` and `x3` are FP32, though no op there is on the FP32
+   list. Where does that come from?
+3. In "pitfalls" one op refuses to run on CUDA, and on the CPU it does not. Which one?
 """
 
 # %% tags=["nbval-ignore-output"]
@@ -44,6 +46,11 @@ type_flow("small_cnn", lower="float16")
 
 # %% [markdown]
 r"""
+Softmax and LayerNorm change with the device, as do `exp` and the sums; with BF16 for FP16 no op
+changes its list. `x2` is the sum of an FP32 tensor and an FP16 one, and that is FP32, as it would
+be without autocast: a chain of residuals that starts in FP32 stays there. The op that refuses is
+`binary_cross_entropy`; the last part of this lesson says why.
+
 ## Three lists, and all the rest
 
 Autocast looks at one op at a time: at its **name**, at the **device** of its tensors, at the types
@@ -894,7 +901,8 @@ with torch.autocast("cpu", dtype=torch.float16):
 # %% [markdown]
 r"""
 So: one region for one forward pass, not for a whole training loop. That is how the loops of
-`08_training_loops` are written, and then none of the four can happen.
+`08_training_loops` are written, and then only the second is left, where a net uses a weight more
+than once.
 
 ### t07_4 · The cache
 
@@ -906,8 +914,8 @@ region ends.
   same tensor, until `clear()`.
 - Any other float32 tensor is cast anew at each call, and nothing of it is kept. A frozen weight is
   such a tensor, too.
-- A weight is known by **which** tensor it is, not by what is in it. (`id(tensor)` is a key;
-  tensors are no good keys themselves in a comparison by value.)
+- A weight is known by **which** tensor it is, not by what is in it. (`id(tensor)` makes a
+  key; `==` would compare the numbers.)
 - Gradients pass through the cast, also if its first use was under `torch.no_grad()`. (In
   it `torch.enable_grad()` switches recording on again.)
 """
