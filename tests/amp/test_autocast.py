@@ -178,6 +178,13 @@ def test_a_region_for_another_device_type_leaves_cpu_tensors_alone() -> None:
             assert torch.mm(x, x).dtype == torch.bfloat16
 
 
+def test_tensors_of_another_device_type_are_left_alone() -> None:
+    x = torch.ones(2, 2, device="meta")
+    for region in (autocast, torch.autocast):
+        with region("cpu"):
+            assert torch.mm(x, x).dtype == torch.float32
+
+
 def test_a_region_ends_with_an_exception() -> None:
     with pytest.raises(KeyError), autocast("cpu"):
         raise KeyError
@@ -186,12 +193,16 @@ def test_a_region_ends_with_an_exception() -> None:
 
 
 def test_a_region_is_its_threads_alone() -> None:
-    found = []
-    with autocast("cpu"):
-        thread = threading.Thread(target=lambda: found.append(product_types(autocast)))
+    found: list[Any] = []
+
+    def elsewhere() -> None:
+        found.extend([is_autocast_enabled("cpu"), *product_types(autocast, {})])
+
+    with autocast("cpu", torch.float16):
+        thread = threading.Thread(target=elsewhere)
         thread.start()
         thread.join()
-    assert found == [[torch.float32]]
+    assert found == [False, torch.float32, torch.bfloat16, torch.float32]
 
 
 def test_torchs_own_autocast_stays_off_and_its_question_says_so() -> None:

@@ -49,6 +49,14 @@ def test_a_weight_is_cast_once_in_a_region_and_anew_in_the_next(region: Region) 
 
 
 @regions
+def test_an_inner_region_has_the_outers_cache_setting_unless_it_says_so(region: Region) -> None:
+    layer = nn.Linear(4, 3)
+    with region("cpu", cache_enabled=False):
+        assert weight_casts(layer, region("cpu"), uses=2) == 2
+        assert weight_casts(layer, region("cpu", cache_enabled=True), uses=2) == 1
+
+
+@regions
 def test_both_uses_of_a_weight_share_the_recorded_cast(region: Region) -> None:
     weight = torch.randn(3, 3, requires_grad=True)
     with region("cpu"):

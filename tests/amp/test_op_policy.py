@@ -17,7 +17,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional
 from torch.utils._pytree import tree_leaves, tree_map
 
-from ampcourse.amp import op_policy, probing
+from ampcourse.amp import op_policy, op_samples, probing
 from ampcourse.amp.composites import APPLIES, DECOMPOSED, DIFFERENCES
 from ampcourse.amp.op_policy import LISTS, policy
 
@@ -196,7 +196,7 @@ PROBES = {
 @pytest.mark.parametrize("name", PROBES)
 @pytest.mark.parametrize("low", [torch.bfloat16, torch.float16], ids=str)
 def test_a_few_ops_probed_here_and_now_are_as_in_the_table(name: str, low: torch.dtype) -> None:
-    entry = probing.probe([probing.Call(*PROBES[name], {})], low)
+    entry = probing.probe([op_samples.Call(*PROBES[name], {})], low)
     old = json.loads(probing.TABLE.read_text("utf-8"))["ops"][name]
     report({"evidence": PROBED_WITH, "ops": {**_ops(), name: {**old, **entry}}})
 
@@ -259,7 +259,7 @@ def cuda_autocast(enabled: bool) -> Iterator[None]:
         torch.clear_autocast_cache()
 
 
-def cuda_category(call: probing.Call) -> str:
+def cuda_category(call: op_samples.Call) -> str:
     """Return the list that a call's output types on CUDA point to."""
     half, single = torch.float16, torch.float32
 
@@ -315,7 +315,7 @@ CUDA_CALLS: dict[str, Any] = {
 @pytest.mark.parametrize("name", CUDA_CALLS)
 def test_tensors_that_pretend_to_be_on_cuda_are_cast_as_documented(name: str) -> None:
     function, args = CUDA_CALLS[name]
-    call = probing.Call(function, args, {})
+    call = op_samples.Call(function, args, {})
     with FakeTensorMode(allow_non_fake_inputs=True):
         found = cuda_category(call)
     assert policy("cuda")[name].category in found
@@ -326,7 +326,7 @@ def test_tensors_that_pretend_to_be_on_cuda_are_cast_as_documented(name: str) ->
 @pytest.mark.parametrize("name", CUDA_CALLS)
 def test_a_gpu_confirms_what_is_documented(name: str) -> None:
     function, args = CUDA_CALLS[name]
-    assert policy("cuda")[name].category in cuda_category(probing.Call(function, args, {}))
+    assert policy("cuda")[name].category in cuda_category(op_samples.Call(function, args, {}))
 
 
 def test_docstring_examples_hold() -> None:
