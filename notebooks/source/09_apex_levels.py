@@ -154,17 +154,17 @@ import ipywidgets as widgets
 from ampcourse.plotting import figure_html
 from ampcourse.plotting.type_grid import type_grid
 
-names = "keep_batchnorm_fp32", "master_weights"
+OVERRIDES = "keep_batchnorm_fp32", "master_weights"
 choices = {"as the level has it": None, "True": True, "False": False}
 
 # %%
-buttons = [widgets.ToggleButtons(options=choices) for _ in names]
+buttons = [widgets.ToggleButtons(options=choices) for _ in OVERRIDES]
 picture = widgets.HTML()
 
 
 # %% tags=["nbval-ignore-output"]
 def draw(_=None):
-    found = columns(**{name: b.value for name, b in zip(names, buttons, strict=True)})
+    found = columns(**{name: b.value for name, b in zip(OVERRIDES, buttons, strict=True)})
     lines = [
         f"{level}: " + ", ".join(map(" ".join, types.items())) for level, types in found.items()
     ]
@@ -174,7 +174,7 @@ def draw(_=None):
 for button in buttons:
     button.observe(draw, "value")
 draw()
-rows = zip(names, buttons, strict=True)
+rows = zip(OVERRIDES, buttons, strict=True)
 widgets.VBox([*[widgets.VBox([widgets.Label(name), b]) for name, b in rows], picture])
 
 # %% [markdown]
@@ -356,7 +356,10 @@ leaving that block that the masters get their gradients
 """
 
 # %%
-model, sgd = amp.initialize(*small_net(), opt_level="O2", verbosity=0)
+model, sgd = small_net()
+model, sgd = amp.initialize(model, sgd, opt_level="O2", verbosity=0)
+
+# %%
 before = model[0].weight.clone()
 for _ in range(5):
     sgd.zero_grad()
@@ -634,7 +637,10 @@ and a name can be bound to something else:
 """
 
 # %%
-model, sgd = amp.initialize(*small_net(), opt_level="O1", verbosity=0)
+model, sgd = small_net()
+model, sgd = amp.initialize(model, sgd, opt_level="O1", verbosity=0)
+
+# %%
 print("weights:", kind(model[0].weight), " output:", kind(model(images[:8])))
 print("in somebody else's code:", kind(F.linear(torch.ones(1, 4), torch.ones(2, 4))))
 amp.deactivate()
@@ -914,7 +920,10 @@ Apex did not even look for inf then: with `loss_scale=128.0` an overflow goes in
 """
 
 # %%
-model, sgd = amp.initialize(*small_net(), opt_level="O2", loss_scale=2.0**24, verbosity=0)
+model, sgd = small_net()
+model, sgd = amp.initialize(model, sgd, opt_level="O2", loss_scale=2.0**24, verbosity=0)
+
+# %%
 with amp.scale_loss(F.cross_entropy(model(images[:50]), labels[:50]), sgd) as scaled_loss:
     scaled_loss.backward()
 sgd.step()
@@ -1210,9 +1219,8 @@ import time
 # %%
 torch.set_num_threads(1)  # tensors this small gain nothing from more
 
+
 # %%
-
-
 def race(run, epochs=2, batch=50):
     draw, seconds, losses = torch.Generator().manual_seed(0), [], []
     for _ in range(epochs):
@@ -1228,7 +1236,7 @@ def race(run, epochs=2, batch=50):
 
 
 # %% tags=["nbval-ignore-output"]
-recipes = {level: (Apex, level) for level in amp.PROPERTIES}
+recipes: dict = {level: (Apex, level) for level in amp.PROPERTIES}
 recipes |= {"torch fp16": (Torch, torch.float16), "torch bf16": (Torch, torch.bfloat16)}
 results, bytes_of = {}, {}
 for name, (make, option) in recipes.items():
@@ -1296,7 +1304,7 @@ for record in records("quoted"):
 # %% [markdown]
 r"""
 That O3 trained there is no rule. With batch norm behind every layer and gradients that happen to
-fit, it can; the deep net of `05_loss_scaling` needs both a scale and masters. Apex's
+fit, it can; the deep net of `05_loss_scaling` learns nothing without a scale. Apex's
 [documentation](https://github.com/NVIDIA/apex/blob/3f87614f3e07055bf7680cdbea2340dcf10d63c5/docs/source/amp.rst)
 recommended O1 for typical use, and O3 as a baseline for speed that may not be stable. The levels
 are no ladder from safe to fast: O3 leaves out the two things that make FP16 training work.
@@ -1334,12 +1342,13 @@ r"""
 The library has the whole table, call by call. Some rows of it:
 """
 
-# %%
+# %% tags=["nbval-ignore-output"]
+from IPython.display import Markdown
+
 from ampcourse.amp.porting import PORTING
 
-for row in PORTING:
-    if row.apex.startswith(("with", "optimizer", "clip", "amp.state")):
-        print(row.apex, "\n    →", row.torch_amp or "nothing", "\n      ", row.note)
+rows = [row for row in PORTING if row.apex.startswith(("with", "optimizer", "clip", "amp.state"))]
+Markdown("\n".join(f"- `{row.apex}` → `{row.torch_amp}`. {row.note}" for row in rows))
 
 # %% [markdown]
 r"""
@@ -1541,7 +1550,7 @@ with task("t09_5"):
         """
         check(call, right, clips)
         batches = [t09_5_batch(3) for _ in range(5)]
-        batches[t09_5_random.randint(1, 3)] = [[[3e4, 2e4, 1.0]], [[0.25]]]
+        batches[t09_5_random.randint(1, 3)] = ([[3e4, 2e4, 1.0]], [[0.25]])
         right = t09_5_apex(weights, batches, 0.25, 0.5)
         call = f"""
             probe = Probe(*{weights})
@@ -1642,7 +1651,7 @@ with task("t09_6"):
     alone = "with no amp, and after a refusal, there is nothing else to say"
     call = "[{!r} in troubles(**(FACTS | facts)) for facts in {}]"
     days = ["PyPI", "2020-01-01", "2025-05-07", "2025-05-08", "2025-12-24", "2019-03-01"]
-    scripts = [{"apex": day} for day in days]
+    scripts: list[dict] = [{"apex": day} for day in days]
     ships = "Apex without amp is still called Apex: it was removed on 8 May 2025"
     pip = "pip install apex gets a package for the web framework Pyramid"
     removed = "the day of the removal counts as removed"
@@ -1684,12 +1693,12 @@ with task("t09_6"):
     right = [False, True, True, False, False, True, True, False]
     believed = "128 does not suit every training: what it overflows, nobody notices"
     dynamic = "a dynamic scale backs off until it fits"
-    fp32 = "O0 has no FP16 in it"
+    no_fp16 = "O0 has no FP16 in it"
     limit = "inf begins at 65520: what is less rounds to 65504, the largest number"
     largest_number = "between 65504 and 65520 it rounds to 65504"
     traps = {believed: [False, False, False, False, False, True, True, False]}
     traps |= {dynamic: [False, True, True, True, False, True, True, True]}
-    traps |= {fp32: [False, True, True, False, True, True, True, False]}
+    traps |= {no_fp16: [False, True, True, False, True, True, True, False]}
     traps |= {limit: [False, False, True, False, False, True, True, False]}
     check(call.format("overflow", scripts), right, overflow, traps)
     scripts = [{"level": "O1", "loss_scale": 2.0**9, "largest": g} for g in (127.9375, 127.96)]
@@ -1742,7 +1751,7 @@ with task("t09_6"):
     from ampcourse.amp.opt_levels import properties as t09_6_levels
 
     t09_6_random = Random(906)
-    t09_6_facts = {"apex": "2022-06-01", "level": "O1", "keep_batchnorm_fp32": None}
+    t09_6_facts: dict = {"apex": "2022-06-01", "level": "O1", "keep_batchnorm_fp32": None}
     t09_6_facts |= {"loss_scale": None, "half": False, "clip": None, "inside": False}
     t09_6_facts |= {"largest": 1.0}
 
