@@ -44,7 +44,8 @@ class Hooks:
         def enter(module: nn.Module, _: Any) -> None:
             if not self._running and not self._names.knows(module):
                 self.check(self._names.add_model_of(module))
-            self._running.append((self._names.of_module(module), type(module).__name__))
+            path, kind = self._names.of_module(module), type(module).__name__
+            self._running.append((path, kind, torch.is_grad_enabled()))
 
         def leave(module: nn.Module, _: Any, output: Any) -> None:
             if self._running:

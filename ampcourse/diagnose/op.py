@@ -55,6 +55,9 @@ class Op:
     output: Any
     place: Place
     node: Any = None
+    #: Whether gradients are on where the module was called: autocast turns them on for a cast
+    #: that it keeps, so that what an op sees itself does not tell an evaluation.
+    training: bool = True
 
     @property
     def name(self) -> str:

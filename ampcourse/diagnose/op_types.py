@@ -66,7 +66,7 @@ class OpTypes:
             return
         self.weight_casts[name] += 1
         self._names.add_cast(output, name)
-        if torch.is_grad_enabled() and not op.backward:
+        if op.training and not op.backward:
             self._casts_for_backward[name] += 1
             self._cast_at[name] = str(op.place)
             self._sizes[name] = weight.numel()

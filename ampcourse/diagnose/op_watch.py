@@ -33,7 +33,8 @@ class OpWatch(TorchDispatchMode):
         super().__init__()
         self._look = look
         self._accumulated = accumulated
-        self.running: list[tuple[str, str]] = []  # path and class of the modules that run
+        # The modules that run: path, class, and whether gradients were on when it was called.
+        self.running: list[tuple[str, str, bool]] = []
         self._places: dict[int, Place] = {}
         self.paused = False
 
@@ -64,7 +65,8 @@ class OpWatch(TorchDispatchMode):
         place = self._place(node)
         if schema.is_view:
             return
-        op = Op(func, schema, args, kwargs, output, place, node)
+        training = self.running[-1][2] if self.running else torch.is_grad_enabled()
+        op = Op(func, schema, args, kwargs, output, place, node, training)
         if op.outputs():
             self._look(op)
 
@@ -84,5 +86,5 @@ class OpWatch(TorchDispatchMode):
         return place
 
     def _here(self) -> Place:
-        path, kind = self.running[-1] if self.running else ("", "")
+        path, kind = self.running[-1][:2] if self.running else ("", "")
         return Place(path, kind, user_line())
