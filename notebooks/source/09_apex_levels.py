@@ -1238,11 +1238,11 @@ def race(run, epochs=2, batch=50):
 # %% tags=["nbval-ignore-output"]
 recipes: dict = {level: (Apex, level) for level in amp.PROPERTIES}
 recipes |= {"torch fp16": (Torch, torch.float16), "torch bf16": (Torch, torch.bfloat16)}
-results, bytes_of = {}, {}
+runs, results, bytes_of = {}, {}, {}
 for name, (make, option) in recipes.items():
-    run_of = make(option)
-    results[name] = race(run_of)
-    bytes_of[name] = ledger(run_of)
+    runs[name] = make(option)
+    results[name] = race(runs[name])
+    bytes_of[name] = ledger(runs[name])
     amp.deactivate()
 
 # %% tags=["nbval-ignore-output"]
@@ -1250,6 +1250,12 @@ print("            accuracy   fastest step, ms   last loss")
 for name, found in results.items():
     numbers = f"{found['accuracy']:8.3f} {found['ms']:18.2f} {found['losses'][-1]:11.6f}"
     print(f"{name:12}{numbers}")
+
+# %%
+print("types       weights  gradients  stepped")
+for name, trained in runs.items():
+    weight, [stepped, *_] = trained.model[0].weight, trained.sgd.param_groups[0]["params"]
+    print(f"{name:13}{kind(weight)}       {kind(weight.grad)}     {kind(stepped)}")
 
 # %% tags=["nbval-ignore-output"]
 print("bytes       weights  masters  gradients  momentum   for backward")
@@ -1263,6 +1269,7 @@ for name, parts in bytes_of.items():
 r"""
 Read it line by line:
 
+- **Types.** By its types, `torch.amp` is O1.
 - **Weights.** Under O1 and `torch.amp` all is as in O0: mixed precision of this kind does not
   shrink weights, gradients or optimizer state. Under O2 they take *more*: 2 + 4 bytes for a weight
   and its master, 2 + 4 for both gradients, 4 for momentum make 16 instead of 12. Only O3 halves.
