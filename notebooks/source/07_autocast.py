@@ -60,8 +60,10 @@ are three lists:
 - **lower precision**: the inputs are cast to the region's type. Here are matrix products and
   convolutions: Tensor Cores make them fast, and add up in FP32 (`03_tensor_cores`).
 - **fp32**: the inputs are cast to FP32. Here are ops that leave FP16's range or lose its few digits
-  soon: powers and exponentials, long sums, losses.
+  soon: losses on every device, and on CUDA also powers, exponentials, sums and norms.
 - **promote**: several inputs that must have one type get the widest of theirs.
+
+(CUDA has a fourth list, of ops that are refused, with one op on it.)
 
 An op on **no list** runs in the type of its inputs, as it would without autocast. Most ops are on
 none. The lists do not depend on whether the region's type is FP16 or BF16.
@@ -630,7 +632,8 @@ r"""
 ## Regions within regions
 
 `torch.autocast("cpu", enabled=False)` inside a region makes an island without casts. *Without*
-casts: it does not cast anything back. What comes in as FP16 stays FP16.
+casts: it does not cast anything back. What comes in as FP16 stays FP16. (Written above a function,
+`@torch.autocast(...)` makes a region of each call of it.)
 """
 
 # %% tags=["nbval-ignore-output"]
@@ -1376,8 +1379,8 @@ print("300² =", z.item())
 
 # %% [markdown]
 r"""
-The saved `w` is FP32, the `g` that comes back is FP16. And `Square` is an op on no list, since it
-has no name that autocast knows: of FP16 it makes FP16, and overflows. Two decorators settle both,
+The saved `w` is FP32, the `g` that comes back is FP16. And `Square` is on no list, since autocast
+does not know its name; nor is the `*` in it, so that FP16 stays FP16, and overflows. Two decorators settle both,
 and the forward of each Function of yours should have one of these:
 
 - `torch.amp.custom_fwd(device_type="cpu")`: the forward runs as the region says, and what was in
@@ -1637,13 +1640,13 @@ r"""
 ## Say it aloud
 
 Autocast meets each call of an op, looks its name up in the lists of the device, and casts what goes
-in: down for products and convolutions, up for exponentials, sums and losses, to the widest for a
-few; everything else follows its input. The weights stay FP32; a weight's cast is made once per
+in: down for products and convolutions, up for losses (on CUDA also for exponentials, sums and
+norms), to the widest for a few; everything else follows its input. The weights stay FP32; a weight's cast is made once per
 region and is part of the graph, so the backward pass goes back through it, in the type of the
 forward pass, and needs no region. An island without casts casts nothing back. A Function of my own
 says itself in which type it runs. And before I say "runs in FP32", I say on which device.
 
 ## Where next
 
-`08_training_loops` puts autocast and scaler together, in ten loops of which each is wrong.
+`08_training_loops` puts autocast and scaler together, in ten loops, all of them wrong.
 """
