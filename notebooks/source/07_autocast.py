@@ -1380,8 +1380,8 @@ print("300² =", z.item())
 # %% [markdown]
 r"""
 The saved `w` is FP32, the `g` that comes back is FP16. And `Square` is on no list, since autocast
-does not know its name; nor is the `*` in it, so that FP16 stays FP16, and overflows. Two decorators settle both,
-and the forward of each Function of yours should have one of these:
+does not know its name; nor is the `*` in it, so that FP16 stays FP16, and overflows. Two decorators
+settle both, and the forward of each Function of yours should have one of these:
 
 - `torch.amp.custom_fwd(device_type="cpu")`: the forward runs as the region says, and what was in
   force is noted. `torch.amp.custom_bwd(device_type="cpu")` puts **that** in force again while the
@@ -1641,10 +1641,11 @@ r"""
 
 Autocast meets each call of an op, looks its name up in the lists of the device, and casts what goes
 in: down for products and convolutions, up for losses (on CUDA also for exponentials, sums and
-norms), to the widest for a few; everything else follows its input. The weights stay FP32; a weight's cast is made once per
-region and is part of the graph, so the backward pass goes back through it, in the type of the
-forward pass, and needs no region. An island without casts casts nothing back. A Function of my own
-says itself in which type it runs. And before I say "runs in FP32", I say on which device.
+norms), to the widest for a few; everything else follows its input. The weights stay FP32; a
+weight's cast is made once per region and is part of the graph, so the backward pass goes back
+through it, in the type of the forward pass, and needs no region. An island without casts casts
+nothing back. A Function of my own says itself in which type it runs. And before I say "runs in
+FP32", I say on which device.
 
 ## Where next
 
