@@ -68,7 +68,7 @@ class GradientRecorder:
         all_largest: bool = False,
         scale: float | Callable[[], float] = 1.0,
         layers: tuple[str | type, ...] | None = None,
-        kinds: tuple[Kind, ...] = KINDS,
+        kinds: tuple[str, ...] = KINDS,
     ) -> None:
         for name, value in (("every", every), ("accumulate", accumulate), ("samples", samples)):
             if value is not None and value < 1:
@@ -106,13 +106,13 @@ class GradientRecorder:
         """The steps that were recorded, counted from 0."""
         return self._samples.steps
 
-    def names(self, kind: Kind) -> tuple[str, ...]:
+    def names(self, kind: str) -> tuple[str, ...]:
         """Return the layers or parameters that were recorded under a kind, in model order."""
         recorded = self._samples.names(_checked_kind(kind))
         order = [*dict(self._layers), *(name for name, _ in self._parameters())]
         return tuple(sorted(recorded, key=order.index))
 
-    def histogram(self, kind: Kind, name: str, step: int | None = None) -> ExponentHistogram:
+    def histogram(self, kind: str, name: str, step: int | None = None) -> ExponentHistogram:
         """Return the counts for one layer or parameter, of one step or of all together.
 
         Raises KeyError for a name or a step that was not recorded.
@@ -126,14 +126,14 @@ class GradientRecorder:
             )
         return found
 
-    def histograms(self, kind: Kind, step: int | None = None) -> dict[str, ExponentHistogram]:
+    def histograms(self, kind: str, step: int | None = None) -> dict[str, ExponentHistogram]:
         """Return the histograms of one kind by name, in model order."""
         found = {name: self._samples.histogram(kind, name, step) for name in self.names(kind)}
         return {name: histogram for name, histogram in found.items() if histogram is not None}
 
     def table(
         self,
-        kind: Kind,
+        kind: str,
         fmt: str | FloatFormat = "fp16",
         scale: float = 1.0,
         step: int | None = None,
@@ -149,7 +149,7 @@ class GradientRecorder:
             missing = tuple(name for name, _ in self._parameters() if name not in histograms)
         return RangeTable(tuple(rows), missing)
 
-    def as_plain(self, kind: Kind, step: int | None = None) -> list[dict[str, Any]]:
+    def as_plain(self, kind: str, step: int | None = None) -> list[dict[str, Any]]:
         """Return the histograms of one kind as lists, numbers and text only."""
         return [histogram.as_plain() for histogram in self.histograms(kind, step).values()]
 
