@@ -3,9 +3,9 @@ r"""
 # How do scaling and master weights save training?
 
 A network of 18 layers, three random starts, and nothing unusual about it. In FP32 it learns. In
-FP16 its loss stays where it began, without an error, a warning or a NaN. One multiplication and
-one division later it learns as in FP32. With a small learning rate it all but stops again, and
-this time the cure is another: a copy of the weights.
+FP16 its loss has not moved after 120 steps, without an error, a warning or a NaN. One
+multiplication and one division later it learns as in FP32. With a small learning rate it all but
+stops again, and this time the cure is another: a copy of the weights.
 
 Here you build both cures. You need `01_floating_point` and `02_rounding`, and PyTorch only for
 reading. There are six tasks. Plan an hour, or a little more; after `t05_3` is a good place for a
@@ -25,10 +25,11 @@ my_cure = None  # the loss itself is NaN: a larger scale, a smaller one, or neit
 
 # %% [markdown]
 r"""
-## A network that never starts
+## A network that does not start
 
 The images are FashionMNIST's, 2,000 of them, at 14 × 14 pixels. The network is as plain as can
 be: 18 linear layers with ReLU, the weights as PyTorch draws them; the depth was found by trying.
+Each arm gets 120 steps; with several times as many, FP16 started too in our runs, late.
 Only the arithmetic differs between the two arms; the loss is computed in FP32 in both.
 """
 
@@ -87,9 +88,10 @@ show(
 # %% [markdown]
 r"""
 In FP32 the zeros are true ones: units that ReLU had switched off. In FP16 the first layers have
-nothing else. On its way back each layer made the gradient a little smaller. The smallest number of
-FP16 is $2^{-24}$, and what is down to half of that, $2^{-25}$, becomes 0. The layers next to the
-images do not learn, so the others get nothing to work with.
+nothing but zeros, most of them underflow: on its way back each layer makes the gradient less than
+half as large. The smallest number of FP16 is $2^{-24}$, and what is down to half of that,
+$2^{-25}$, becomes 0. The layers next to the images do not learn, so the others have little to work
+with.
 
 ## The chain rule carries the factor
 
@@ -436,8 +438,8 @@ r"""
 Two cliffs with a plateau between them. On the left gradients vanish; the 48 % that stay are true
 zeros. On the right the largest become infinite: at first one in ten thousand, which the figure
 hides, but infinities meet on the way back as $\infty - \infty$ or $0 \cdot \infty$, both NaN, and
-soon most gradients are lost. In between the scale does not matter: any power of two there gives
-the same updates but for a few subnormals.
+soon most gradients are lost. In between the scale hardly matters: the zeros stay at 48 %. At its
+left end many of the others are still subnormal and carry fewer bits, a reason to go further up.
 
 A **static scale** is a number chosen on that plateau; published ones were from 8 to 32,768
 (Micikevicius et al., ICLR 2018, 3.2). But gradients change during training, and the plateau moves.
@@ -933,7 +935,8 @@ print("first NaN at step", gone[0] if gone else None, "  loss at the end", round
 r"""
 When the network begins to learn, its gradients grow, and the plateau of its start is no longer
 theirs. A static scale is followed by a step whatever comes, and one inf soon makes every weight
-NaN. Lower `exponent` and run the cell again, until the run survives: here $2^{16}$ did.
+NaN. Lower `exponent` and run the cell again, until the run survives. With this seed $2^{16}$ did;
+with another it may not.
 
 ### t05_4 · Why 1 + 2⁻¹² never trains
 
@@ -1168,8 +1171,8 @@ r"""
 ## One more constant that vanishes
 
 Why does Adam compute in FP32 in every arm above? It divides by $\sqrt v + \varepsilon$, with
-$\varepsilon = 10^{-8}$ and $v$ made of squared gradients. On FP16 weights torch's Adam keeps all
-of it in FP16, where $10^{-8}$ is 0:
+$\varepsilon = 10^{-8}$ and $v$ made of squared gradients. On FP16 weights torch's Adam, unless it
+is told `fused=True`, keeps all of it in FP16, where $10^{-8}$ is 0:
 """
 
 # %%
@@ -1205,8 +1208,8 @@ Activations come on top; they depend on the batch, not on the parameters (`11_me
 - `"master"`: an FP16 model with FP32 masters, which read the FP16 gradients;
 - `"master_copied"`: the same, with an FP32 copy of the gradients kept beside them;
 - `"autocast"`: `torch.autocast` around the forward pass of an ordinary FP32 model. It converts
-  weights to 16 bits while an operation needs them and lets go of those conversions afterwards; they
-  are not counted.
+  weights to 16 bits when an operation needs them; those copies live until the backward pass has
+  used them, and are not counted.
 
 Return the bytes of `count` parameters with an optimizer of `states` states each, and how many times
 that is of the bytes of `"fp32"` with the same optimizer: `return total, ratio`.
@@ -1355,10 +1358,11 @@ save, the copy costs. It doubles nothing. The gain in memory is in the activatio
 ## Which cure for which sign?
 
 Loss scaling multiplies what the forward pass has computed already. It has nothing to say about a
-loss that is NaN. It is also for FP16 only: BF16 has the range of FP32, so gradients that FP16
-flushes are there in both. A gradient that is infinite in BF16 or FP32 went beyond $10^{38}$ without
-any scale to blame: the trouble is in the network. But BF16 has only 8 significant bits, and weights
-kept in it lose even more updates.
+loss that is NaN while the weights are finite. (With a scale that is too large and no skipping, the
+weights become NaN first, as above.) Of these types it is for FP16 only: BF16 has the range of FP32,
+so gradients that FP16 flushes are there in both. A gradient that is infinite in BF16 or FP32 went
+out of range, or was divided by 0, without any scale to blame: the trouble is in the network. But
+BF16 has only 8 significant bits, and weights kept in it lose even more updates.
 
 ### t05_6 · Choose the remedy
 
@@ -1581,10 +1585,11 @@ r"""
 - **"Unscale in FP16, it is one division."** It takes the rescued gradients below $2^{-25}$ again
   (t05_2).
 - **"Convert to FP32 before the update, then nothing overflows."** An FP16 inf is inf (t05_2).
-- **"A NaN loss wants another scale."** The scale comes after the loss (t05_6).
+- **"A NaN loss wants another scale."** Not while the weights are finite: the scale comes after the
+  loss (t05_6).
 - **"BF16 needs a scaler."** It has FP32's range. What it lacks is precision (t05_6).
 - **"Enough small updates get there in the end."** In FP16 each is lost alone (t05_4).
-- **"Momentum and decay belong to the model's weight."** Both are sums of small things, and
+- **"Momentum and decay belong to the model's weight."** Both add small things, and
   belong to the master (t05_3).
 - **"Autocast makes the parameters FP16."** They stay FP32; that is why autocast needs no masters
   (t05_5).

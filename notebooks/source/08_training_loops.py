@@ -9,12 +9,12 @@ framework: gradients were clipped while they were still scaled
 mistake was reported in PyTorch's own collection of examples
 ([examples#1196](https://github.com/pytorch/examples/issues/1196)).
 
-Some mistakes with AMP raise an error, and one searches for its words. Others let the loss go down,
-only not as it should. Below are ten plausible loops. Each is wrong: five raise an error, five are
-silent. You find them, prove it, and write loops that are right.
+Some mistakes with AMP raise an error, and one searches for its words. Others run on, with a loss
+that may even go down, only not as it should. Below are ten plausible loops. Each is wrong: five
+raise an error, five are silent. You find them, prove it, and write loops that are right.
 
 You need to know what a GradScaler does (`06_grad_scaler`), but no GPU: all runs here are in FP16
-on the CPU, with nets small enough for that. There are six tasks; plan about an hour.
+on the CPU, with nets small enough for that. There are six tasks; plan an hour and a half.
 
 ## A world to train in
 
@@ -205,8 +205,8 @@ r"""
 
 How does one prove that a loop without an error is wrong? Not by its loss. Hold it against a
 **reference**: the same training as it is meant, in FP32, without scaler and autocast, and without
-the four broken batches, since a skipped step must leave no trace. FP16 rounds, so the two will not
-agree to the last bit; but how far off is a mistake?
+the four broken batches, since a skipped step leaves no trace in the weights. FP16 rounds, so the
+two will not agree to the last bit; but how far off is a mistake?
 """
 
 
@@ -437,18 +437,18 @@ Each message has its thread, and each is now easy to read:
 - **d** has FP16 weights, and with them FP16 gradients. Autocast needs no `.half()`: it casts what
   an operation needs, and the weights stay FP32
   ([LLaVA#363](https://github.com/haotian-liu/LLaVA/issues/363)).
-- **e** calls `update()` where no step was taken. One update per step, and one step per update.
+- **e** calls `update()` where no step was taken. There is no update without a step before it.
 - **g** unscales after the step, when it is too late for clipping.
 - **i** hands the FP16 result of an autocast region to an FP32 layer outside of it.
 
 ### "expected scalar type Half but found Float"
 
-The message of **i** is the most searched of all, and its words have changed from version to
+The message of **i** is searched for often, and its words have changed from version to
 version and differ from layer to layer. Older reports read `expected scalar type Half but found
 Float` ([apex#798](https://github.com/NVIDIA/apex/issues/798)), some newer ones
 `expected mat1 and mat2 to have the same dtype, but got: float != c10::Half`
-([KoPA#11](https://github.com/zjukg/KoPA/issues/11)). They all mean the same: an operation outside
-of autocast met two types. This PyTorch says:
+([KoPA#11](https://github.com/zjukg/KoPA/issues/11)). They all mean that an operation which nobody
+casts for met two types, usually outside of autocast. This PyTorch says:
 """
 
 
@@ -561,8 +561,8 @@ for scale in (1.0, 16.0, 1024.0, 65536.0):
 
 # %% [markdown]
 r"""
-Try a norm of 0.001: the right loop does not clip it at all, the wrong one does. And a norm of
-0.00001 at scale 65536: which order is wrong now?
+Try a norm of 0.001: the right loop does not clip it at all; the wrong one does, once the scale is
+above 1000. And a norm of 0.00001 at scale 65536: which order is wrong now?
 
 ### t08_2 · Clip at the right place
 
@@ -741,7 +741,7 @@ The scaled gradients add up in `.grad`, and everything else happens once per lar
 clip, step, update, clear. That the scale stays the same in between is no detail: gradients that
 were scaled differently must not be added.
 
-What is most often forgotten has nothing to do with AMP: a mean over four batches is a quarter of
+One thing that is forgotten has nothing to do with AMP: a mean over four batches is a quarter of
 the sum of their means.
 
 ### t08_3 · One step for several micro-batches
@@ -994,8 +994,9 @@ r"""
 A gradient penalty takes a gradient, makes a term of the loss of it, and takes the gradient of that.
 The inner gradient flushes in FP16 like any other, so its loss has to be scaled. But the scaler
 does not know of it: `unscale_` works on `.grad` only. Loop **h** put the scaled gradients
-into the penalty, whose squares were $1024^2$ times too large. One divides by hand, before anything
-is squared, and lets autograd see the division.
+into the penalty, whose squares are scale² times too large. At 1024 that overflowed, so the scaler
+backed off to 4 and hid most of the error. One divides by hand, before anything is squared, and lets
+autograd see the division.
 
 ### t08_5 · A gradient penalty
 
@@ -1103,8 +1104,8 @@ r"""
 ## What needs autocast, and what needs the scaler
 
 Two beliefs, put to the test. *The backward pass belongs under autocast, too:* autograd already
-knows in which type each operation ran, and goes back in that type. Here are all gradients of one
-batch, both ways:
+knows in which type each operation ran, and goes back in that type. In this net every matrix product
+ran in FP16. Here are all gradients of one batch, both ways:
 """
 
 
@@ -1123,9 +1124,9 @@ print("same bits:", torch.equal(gradients(True), gradients(False)))
 
 # %% [markdown]
 r"""
-Nothing is gained. And something can be lost: a backward pass that runs Python code of its own, as a
-custom Function does, would meet autocast in places where its author did not expect it. PyTorch's
-documentation advises against it.
+Nothing is gained. And something can be lost: a layer that was kept in FP32 gets an FP16 backward
+pass that way, with other gradients, and large ones overflow. A custom Function would meet autocast
+in places where its author did not expect it.
 
 *Evaluation needs the scaler:* there is no gradient that could flush, so there is nothing to scale.
 Evaluate with `torch.no_grad()` and, if it is to be as fast as training, under autocast. A loss that
@@ -1521,20 +1522,21 @@ r"""
   `.grad` (t08_5).
 - **"`.half()` and a scaler."** FP16 weights give FP16 gradients, and these are refused (loop d).
 - **"Half but found Float: cast the layer to half."** Take it into the autocast region (loop i).
-- **"The backward pass belongs under autocast."** It comes out the same without.
+- **"The backward pass belongs under autocast."** At best it comes out the same without; a layer
+  kept in FP32 gets an FP16 backward pass.
 - **"Evaluation needs a scaler."** It has no gradients (t08_6).
 - **"The scheduler steps after each batch."** After each step that was taken (loop f, t08_6).
 - **"Weights and optimizer make a checkpoint."** The scheduler, the scaler's two numbers and the
   random numbers belong to it (t08_6).
 
-On a GPU the loops are the same with `"cuda"` for `"cpu"`; only there is FP16 also fast. One error
-more waits there: CUDA's autocast refuses `binary_cross_entropy` of probabilities; use
-`binary_cross_entropy_with_logits`.
+On a GPU the loops are the same with `"cuda"` for `"cpu"`. FP16 is slow on a CPU without FP16 units,
+fast on a GPU with Tensor Cores. One error more waits there: CUDA's autocast refuses
+`binary_cross_entropy` of probabilities; use `binary_cross_entropy_with_logits`.
 
 ## Say it aloud
 
 Whatever looks at gradients between `backward()` and `step` must see them unscaled: `unscale_`,
-then clip. Per step, however many micro-batches, losses or optimizers: one `unscale_` and one
+then clip. Per step, however many micro-batches, losses or optimizers: at most one `unscale_`, one
 `step` for each optimizer, one `update()` for all. Gradients that I take myself I unscale myself.
 The schedule waits for skipped steps, evaluation needs no scaler, and a checkpoint holds everything
 that a step reads. An error is the lucky case; against the silent ones I hold the loop next to a
