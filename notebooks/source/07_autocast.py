@@ -416,8 +416,8 @@ print(*names)
 
 # %% [markdown]
 r"""
-An autocast is such a mode that, before it calls the function, casts what goes in. It never touches
-the weights themselves: `.to` gives a new tensor, and autograd records that.
+An autocast of ours is such a mode: before it calls the function, it casts what goes in. It never
+touches the weights themselves: `.to` gives a new tensor, and autograd records that.
 
 ### t07_2 · Cast what goes in
 
@@ -1129,8 +1129,8 @@ print("same gradients:", all(map(torch.equal, mine[2], theirs[2])))
 # %% [markdown]
 r"""
 And `_body`? A mode sees the call that **you** make, and nothing of what happens in it. An LSTM cell
-is one call to it, while PyTorch's own autocast sits deeper, where the two linear layers in the cell
-arrive one by one. Who casts the inputs of the *cell* gets another result:
+is one call to it, while PyTorch's own autocast sits deeper, where on the CPU the two linear layers
+in the cell arrive one by one. Who casts the inputs of the *cell* gets another result there:
 """
 
 # %% tags=["nbval-ignore-output"]
@@ -1326,8 +1326,9 @@ with task("t07_5"):
 # %% [markdown]
 r"""
 Who wraps `backward()` in the region as well gets the same bits for a net of plain layers
-(`08_training_loops` shows it), because the FP16 tensors are already FP16. The harm is done where a
-backward pass runs ops of its own: in a custom Function.
+(`08_training_loops` shows it), because the FP16 tensors are already FP16. The harm is done where
+products of FP32 tensors run in the backward pass: in an island that was kept in FP32, in some ops
+on the FP32 list, in a custom Function. There a region around `backward()` casts them to FP16.
 
 ## A Function of one's own
 
@@ -1389,9 +1390,9 @@ settle both, and the forward of each Function of yours should have one of these:
 - `torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)`: in a region the inputs are
   cast to FP32 and the forward runs without autocast; and so does a backward with `custom_bwd`.
 
-The same problem, and an error that says so: `binary_cross_entropy` of probabilities, which CUDA's
-autocast refuses. In FP16 a sigmoid of 12 is 1, and the loss of a confident mistake is no longer
-what it was; from the logits it is:
+A related problem, and an error that says so: `binary_cross_entropy` of probabilities, which CUDA's
+autocast refuses, because its gradient may be too large for FP16. In FP16, moreover, a sigmoid of 12
+is 1, and the loss of a confident mistake is no longer what it was; from the logits it is:
 """
 
 # %% tags=["nbval-ignore-output"]
