@@ -22,8 +22,8 @@ r"""
 Before `torch.amp` there were the four **levels** of Apex, and old scripts, papers and benchmarks
 still speak of O1 and O2 (with the letter O). Here you rebuild what they did, in plain PyTorch, and
 port a script. You need a loss scale (`06_grad_scaler`) and FP32 master weights
-(`05_loss_scaling`), but no GPU. There are six tasks; plan about an hour. After the third is a good
-place for a break.
+(`05_loss_scaling`), but no GPU. There are six tasks; plan an hour and a half. After the
+third is a good place for a break.
 
 ## Predict first
 
@@ -144,7 +144,7 @@ def columns(**overrides):
             found[level] = observe(level, **overrides)
         except RuntimeError:
             found[level] = dict.fromkeys(found["O0"], "refused")
-        amp.deactivate()  # takes O1's patches off again; Apex had no such call
+        amp.deactivate()  # takes O1's patches off again; Apex had no public call
     return found
 
 
@@ -333,11 +333,11 @@ with task("t09_1"):
 r"""
 ## O2: cast the model
 
-O2 was the level for speed: what is FP16 once need not be cast again at every step. The price is
-that three things must be taken care of, or the training goes wrong.
+What is FP16 once need not be cast again between one function and the next. The price is that three
+things must be taken care of, or the training goes wrong.
 
-Batch norm: its statistics are sums over many values, and its running variance can be small. Going
-through FP16 leaves its traces even if one comes back:
+Batch norm: its weights and running statistics are stored, and a running variance above 65504 would
+be infinite in FP16. Going through FP16 leaves its traces even if one comes back:
 """
 
 # %%
@@ -350,9 +350,9 @@ The optimizer: it was built before `initialize` and holds the parameters themsel
 parameters have to remain the same objects, with other data inside.
 
 And the weights: an update below half an ulp of FP16 vanishes, so the optimizer gets FP32 masters
-in their place. A script that forgot `scale_loss` under O2 never trained at all, since it is on
+in their place. In a script that forgot `scale_loss` under O2 no FP16 weight moves, since it is on
 leaving that block that the masters get their gradients
-([apex#747](https://github.com/NVIDIA/apex/issues/747) is such a report):
+([apex#747](https://github.com/NVIDIA/apex/issues/747) reports it, of O1 too):
 """
 
 # %%
@@ -649,9 +649,9 @@ print("with the patches taken off:", kind(F.linear(torch.ones(1, 4), torch.ones(
 # %% [markdown]
 r"""
 The second line is the weak point. The patches hold for the whole process, for every net and every
-library in it, and Apex had no call to take them off. Someone timed all four levels in one notebook
-and got other results for O0, O2 and O3 once O1 had run
-([apex#896](https://github.com/NVIDIA/apex/issues/896)): from then on they all were O1.
+library in it, and Apex had no public call to take them off. Someone timed all four levels in one
+notebook and got other results for O0, O2 and O3 once O1 had run
+([apex#896](https://github.com/NVIDIA/apex/issues/896)): from then on all had O1's casts.
 
 ### t09_3 · Patch, and take it off again
 
@@ -1205,8 +1205,9 @@ What to expect of the **time**: nothing of what a GPU would show. FP16 gains whe
 for it. A CPU without FP16 arithmetic converts every operand to FP32 and every result back, and on
 larger nets FP16 autocast then takes 8 to 75 times as long as FP32 (measured for this course). This
 net is so small that mostly the calls count, and every cast and every copy of a master is one more.
-So predict, unless your CPU has FP16 units: no level is faster than O0. (Shown is the fastest step
-of each, since whatever else the machine does can only add.)
+So predict, unless your CPU has FP16 units: no level is much faster than O0, and which is slowest
+may change from run to run. (Shown is the fastest step of each, since whatever else the machine does
+can only add.)
 
 What to expect of the **accuracy**: after two epochs it still jumps by several points from batch
 to batch, and with 1,000 test images a difference of less than about 3 says nothing anyway.
@@ -1273,9 +1274,9 @@ Read it line by line:
 - **Weights.** Under O1 and `torch.amp` all is as in O0: mixed precision of this kind does not
   shrink weights, gradients or optimizer state. Under O2 they take *more*: 2 + 4 bytes for a weight
   and its master, 2 + 4 for both gradients, 4 for momentum make 16 instead of 12. Only O3 halves.
-- **For backward.** That is what is halved, nearly: pooling keeps its indices as int64 in all of
-  them, and O1 and `torch.amp` keep the cast weights as well.
-- **Time** is what this CPU makes of it; that O1 and O2 take longer than O0 says nothing of a GPU.
+- **For backward.** That is what shrinks most, though not to half: pooling keeps its indices as
+  int64 in all of them, and O1 and `torch.amp` keep the cast weights as well.
+- **Time** is what this CPU makes of it, and says nothing of a GPU.
 
 And O1 beside `torch.amp` in FP16? Same casts, same order, same scale:
 """
@@ -1314,7 +1315,7 @@ That O3 trained there is no rule. With batch norm behind every layer and gradien
 fit, it can; the deep net of `05_loss_scaling` learns nothing without a scale. Apex's
 [documentation](https://github.com/NVIDIA/apex/blob/3f87614f3e07055bf7680cdbea2340dcf10d63c5/docs/source/amp.rst)
 recommended O1 for typical use, and O3 as a baseline for speed that may not be stable. The levels
-are no ladder from safe to fast: O3 leaves out the two things that make FP16 training work.
+are no ladder from safe to fast: O3 leaves out the two things that protect FP16 training.
 
 ## Port a script
 
@@ -1328,9 +1329,10 @@ are no ladder from safe to fast: O3 leaves out the two things that make FP16 tra
 **Why has torch.amp no O2?** Because of what you built in t09_2. A model cast for good, an
 optimizer whose parameters were exchanged, checkpoints to be translated: all of it has to fit
 together, for every optimizer and every wrapper. With autocast parameters are plain FP32, and it
-ends where its block ends. And the gain was in doubt: when NVIDIA moved its Transformer example to
-`torch.amp` and somebody missed O2, the answer was that in long tests it had brought no shorter
-training than O1, and had touched convergence ([DeepLearningExamples#998](https://github.com/NVIDIA/DeepLearningExamples/issues/998)).
+ends where its block ends. And reports of the gain differ. In the table above O2 took less time than
+O1; when NVIDIA moved its Transformer example to `torch.amp` and somebody missed O2, the answer was
+that in long tests it had brought no shorter training than O1, and had touched convergence
+([DeepLearningExamples#998](https://github.com/NVIDIA/DeepLearningExamples/issues/998)).
 Whoever calls `half()` on the model and keeps the GradScaler hears of it (the text people search
 for; it comes at `step` or `unscale_`):
 """
@@ -1858,7 +1860,8 @@ r"""
   the backward pass.
 - **"`.half()` and a GradScaler is O2."** It lacks masters and batch norm, and PyTorch refuses it.
 - **"Set the loss scale to 128."** Then it stays there, and overflows go unnoticed (t09_4, t09_6).
-- **"Clip `model.parameters()`, as always."** Under O2 that clips nothing that is stepped (t09_6).
+- **"Clip `model.parameters()`, as always."** Under O2 that misses every master, and shrinks batch
+  norm's gradients by a norm that still holds the scale (t09_6).
 - **"O3 is the safe, fast one", "the levels differ in speed only."** O3 leaves out the scale and
   the masters (t09_6).
 
