@@ -1,4 +1,5 @@
-"""Mixed-precision training by hand: loss scales, a GradScaler, FP32 master weights.
+"""Mixed precision by hand: loss scales, a GradScaler, FP32 masters, an autocast, Apex's levels.
 
-Nothing is imported here: `loss_scale` needs nothing but Python, the other modules need torch.
+Nothing is imported here: `loss_scale`, `op_policy` and `porting` need nothing but Python, most of
+the other modules need torch.
 """
