@@ -97,8 +97,9 @@ def quarter_of_gradients() -> Finding:
     return Finding(
         "depends",
         f"Their measurement cannot be looked up. Of a fresh ResNet50's gradients on "
-        f"{FIRST_STEP_IMAGES} FashionMNIST images {100 * below:.2g} % lie below 2^-24 and are not 0; FP16 "
-        f"would make {100 * flushed:.2g} % zero. It is another number for every batch, step and loss.",
+        f"{FIRST_STEP_IMAGES} FashionMNIST images {100 * below:.2g} % lie below 2^-24 and are not "
+        f"0; FP16 would make {100 * flushed:.2g} % zero. It is another number for every batch, "
+        "step and loss.",
     )
 
 
