@@ -60,7 +60,7 @@ are three lists:
 - **lower precision**: the inputs are cast to the region's type. Here are matrix products and
   convolutions: Tensor Cores make them fast, and add up in FP32 (`03_tensor_cores`).
 - **fp32**: the inputs are cast to FP32. Here are ops that leave FP16's range or lose its few digits
-  soon: losses on every device, and on CUDA also powers, exponentials, sums and norms.
+  soon: most losses on every device, and on CUDA also powers, exponentials, sums and norms.
 - **promote**: several inputs that must have one type get the widest of theirs.
 
 (CUDA has a fourth list, of ops that are refused, with one op on it.)
@@ -194,10 +194,10 @@ the op refuses to run. `types` are those of its tensors, `low` is the region's t
 - `"promote"` and `"follows_input"`: the widest of the inputs' types. They differ in what they do on
   the way (a promote op casts, an op on no list would rather raise than mix, unless it widens by
   itself as `add` does), not in what comes out.
-- Autocast casts `float16`, `bfloat16` and `float32` only. `float64` is somebody's wish, integers
-  are labels and indices: where there is nothing else, the result is what it would be without
-  autocast. Here `float64` meets no other floating-point type, and an integer beside floating-point
-  numbers has no say in the type.
+- Autocast casts every floating-point type but `float64`: that is somebody's wish, and integers are
+  labels and indices. Where there is nothing else, the result is what it would be without autocast.
+  Here `float64` meets no other floating-point type, and an integer beside floating-point numbers
+  has no say in the type.
 """
 
 # %% tags=["setup"]
@@ -427,10 +427,11 @@ CPU:
 
 - By `category(op, "cpu")` tensors are cast to `low`, to float32, or, for `"promote"`, to float32 if
   one of them is float32 (and not at all otherwise). Other ops get their arguments as they came.
-- Cast are tensors of float16, bfloat16 and float32, in `args` and in `kwargs`. All else stays:
-  other tensors, numbers, None. (Tensors in lists may stay, too: `cat` and `stack`, which take them,
-  widen by themselves.)
-- A call with `out=` (not None) is left alone: its caller has chosen the type.
+- Cast are tensors of every floating-point type but float64, in `args` and in `kwargs`: who calls
+  an op may name each of its arguments. All else stays: other tensors, numbers, None. (Tensors in
+  lists may stay, too: `cat` and `stack`, which take them, widen by themselves.)
+- A call with a tensor for `out=` is left alone: its caller has chosen the type. `out=None` is the
+  same as no `out`.
 
 `type(x) is torch.Tensor` is False for a parameter; `isinstance(x, torch.Tensor)` is True.
 """
@@ -454,10 +455,10 @@ def cast_inputs(op, args, kwargs, low):
     """Return (args, kwargs) as the op is to get them under autocast."""
     ### BEGIN SOLUTION
     where = category(op, "cpu")
-    floats = (torch.float16, torch.bfloat16, torch.float32)
 
     def is_cast(value):
-        return isinstance(value, torch.Tensor) and value.dtype in floats
+        floating = isinstance(value, torch.Tensor) and value.is_floating_point()
+        return floating and value.dtype != torch.float64
 
     target = low if where == "lower_precision" else torch.float32
     values = [*args, *kwargs.values()]
@@ -540,6 +541,20 @@ with task("t07_2"):
         given,
         {missed: x @ x.T},
     )
+    call = """
+        x, rows = torch.tensor([0.5, 2.0]), torch.tensor([1, 0])
+        h, low = x.half(), torch.float16
+        seen = [cast_inputs("index_copy", (h, 0, rows), {"source": x}, low)[0][0]]
+        seen += [cast_inputs("index_copy", (h, 0, rows, x), {}, low)[0][0]]
+        seen += [cast_inputs("prod", (), {"input": h}, low)[1]["input"]]
+        seen += [cast_inputs("prod", (h,), {}, low)[0][0]]
+        return [str(t.dtype)[6:] for t in seen]
+    """
+    silent = "the widest may be the one with a keyword: ask all tensors, then cast"
+    first = "each op has a list, whatever is in front of its keywords"
+    traps = {silent: ["float16", "float32", "float32", "float32"]}
+    traps |= {first: ["float32", "float32", "float16", "float32"]}
+    check(call, ["float32"] * 4, given, traps)
     body = """
         x, n = torch.tensor([[0.1, 0.2]]), torch.tensor([[3, 4], [5, 6]])
         h, d = x.half(), torch.tensor([[0.1, 0.2], [0.3, 0.4]], dtype=torch.float64)
@@ -559,12 +574,21 @@ with task("t07_2"):
     call, outcome = held(body, "float16")
     check(call, outcome, alone, traps)
     body = """
-        x, total = torch.tensor([[0.1, 0.2], [0.3, 0.4]]), torch.empty(2, 2)
+        x, total = torch.tensor([[0.1, 0.2], [0.3, 0.4]]), torch.zeros(2, 2)
         torch.mm(x, x, out=total)
         return total
     """
+    copied = "the result went into a cast copy of out, and its caller never sees it"
     call, outcome = held(body, "float16")
-    check(call, outcome, chosen)
+    check(call, outcome, chosen, {copied: torch.zeros(2, 2)})
+    call = """
+        x = torch.tensor([[0.1, 0.2], [0.3, 0.4]])
+        with Mini(cast_inputs, torch.float16):
+            return torch.mm(x, x, out=None)
+    """
+    x = torch.tensor([[0.1, 0.2], [0.3, 0.4]])
+    nobody = "out=None chooses nothing: it is a call like any other"
+    check(call, torch.mm(x.half(), x.half()), chosen, {nobody: torch.mm(x, x)})
     call = """
         w = torch.nn.Parameter(torch.tensor([[0.1, 0.2]]))
         try:
@@ -598,11 +622,16 @@ with task("t07_2"):
         (joined, "return torch.cat([x, l]), torch.stack([l, l])"),
         (given, "return F.linear(weight=w, input=l), F.l1_loss(target=l, input=l)"),
         (given, "return torch.matmul(x, other=k.T)"),
+        (given, "return torch.prod(input=l), torch.prod(l, dim=1)"),
+        (given, t07_2_rows + "return torch.index_copy(l, 0, i, source=x)"),
+        (given, t07_2_rows + "return torch.index_copy(input=x, dim=0, index=i, source=l)"),
+        (given, t07_2_rows + "return torch.index_copy(input=l, dim=0, index=i, source=l)"),
         (alone, "return x * l, l.tanh(), l.exp(), F.layer_norm(l, (3,)), l.sum()"),
         (alone, "return torch.arange(6).view(2, 3) @ torch.arange(3)"),
         (alone, "d = x.double()\nreturn F.linear(d, d), F.mse_loss(d, d + 1)"),
         (alone, "return F.embedding(torch.tensor([1, 0]), w)"),
-        (chosen, "s, t = torch.randn(3, 3), torch.empty(2, 3)\nreturn torch.mm(x, s, out=t)"),
+        (chosen, "s, t = torch.randn(3, 3), torch.zeros(2, 3)\nreturn torch.mm(x, s, out=t)"),
+        (chosen, "return torch.mm(x, w.T, out=None), torch.prod(l, 0, out=None)"),
     ]
     for seed, low in ((1, "float16"), (2, "bfloat16"), (3, "float16")):
         data = f"torch.manual_seed({seed})\nx, w = torch.randn(2, 3), torch.randn(4, 3)\n"
@@ -705,6 +734,15 @@ with task("t07_3"):
     traps |= {again: [right[0], lows[0][1], right[0], lows[1][1]]}
     traps |= {after: [t.float() for pair in lows for t in pair]}
     check(scene.format(304.0, 259.0), right, computes, traps)
+    elsewhere = """
+        x = torch.tensor([{}]).to(torch.{})
+        seen = [in_fp32(lambda a: a * a, x)]
+        with torch.autocast("cpu", dtype=x.dtype), torch.autocast("cpu", enabled=False):
+            return [*seen, in_fp32(lambda a: a * a, x)]
+    """
+    anywhere = "outside of a region, and in an island, 16 bits are to be cast, too"
+    traps = {anywhere: [(torch.tensor([304.0]).half()) ** 2] * 2}
+    check(elsewhere.format(304.0, "float16"), [torch.tensor([304.0**2])] * 2, computes, traps)
     call = """
         def types(*tensors):
             return [str(x.dtype) for x in tensors]
@@ -770,6 +808,9 @@ with task("t07_3"):
         side, length = t07_3_random.randrange(260, 504, 8), t07_3_random.randrange(257, 400, 2)
         right = island(float(side), float(length))
         check(scene.format(float(side), float(length)), right, computes)
+        right = [torch.tensor([float(side)]) ** 2] * 2
+        for low in ("float16", "bfloat16"):
+            check(elsewhere.format(float(side), low), right, computes)
         row = [float(t07_3_random.randrange(260, 500, 4)) for _ in range(3)]
         call = f"""
             x = torch.tensor([{row}]).bfloat16()
@@ -914,13 +955,13 @@ any other tensor as it is. `clear()` forgets what was kept; autocast calls it wh
 region ends.
 
 - A weight (float32, `requires_grad`, `is_leaf`) is cast once: the next `cast` of it returns the
-  same tensor, until `clear()`.
+  same tensor, until `clear()`, and makes no other. Each cache keeps its own.
 - Any other float32 tensor is cast anew at each call, and nothing of it is kept. A frozen weight is
   such a tensor, too.
 - A weight is known by **which** tensor it is, not by what is in it. (`id(tensor)` makes a
   key; `==` would compare the numbers.)
-- Gradients pass through the cast, also if its first use was under `torch.no_grad()`. (In
-  it `torch.enable_grad()` switches recording on again.)
+- Under `torch.no_grad()` all this holds as well, and the cast that was made there passes gradients
+  to its later uses. (`torch.enable_grad()` switches recording on again.)
 """
 
 
@@ -990,6 +1031,27 @@ with task("t07_4"):
     forever = "the cast outlived its region: clear() has to forget it"
     traps = {every: [4], equal: [1]}
     check(call.format("w w v w"), [2], once, traps)
+    again = """
+        from torch.utils._python_dispatch import TorchDispatchMode
+        class Ops(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                ops.append(str(func))
+                return func(*args, **(kwargs or {{}}))
+        w, cache, ops = torch.tensor([{}], requires_grad=True), CastCache(torch.float16), []
+        with torch.set_grad_enabled({}):
+            casts = [cache.cast(w)]
+            with Ops():
+                casts.append(cache.cast(w))
+        casts.append(cache.cast(w))
+        kinds = "aten._to_copy.default", "aten.copy_.default"
+        return [x is casts[0] for x in casts[1:]], any(op in kinds for op in ops)
+    """
+    wasted = "the same tensor came back, but it was cast again for nothing: look first"
+    check(again.format(0.5, True), ([True, True], False), once, {wasted: ([True, True], True)})
+    aside = "under no_grad a weight is kept, too: an evaluation uses it as often"
+    thrown = "the cast made under no_grad was thrown away: make one that both can use"
+    traps = {aside: ([False, False], True), thrown: ([True, False], False)}
+    check(again.format(0.5, False), ([True, True], False), once, traps)
     leaf = "what requires no gradient is not kept: activations and frozen weights"
     node = "a computed tensor is no weight, though it requires a gradient"
     all_kept = "all of them were kept, and with them a copy of the whole forward pass"
@@ -1016,6 +1078,17 @@ with task("t07_4"):
     traps |= {"only float32 is cast here": [*low, "bfloat16", "bfloat16", "int64"]}
     check(call.format("torch.bfloat16"), [*low, "float16", "float64", "int64"], typed, traps)
     call_typed = call
+    own = """
+        w = torch.tensor([0.1, {}], requires_grad=True)
+        one, two = CastCache(torch.{}), CastCache(torch.{})
+        first, second = one.cast(w), two.cast(w)
+        one.clear()
+        return str(first.dtype)[6:], str(second.dtype)[6:], two.cast(w) is second
+    """
+    shared = "two caches share what they keep: each makes its own place for it, in __init__"
+    kinds16 = "float16", "bfloat16"
+    traps = {shared: ("float16", "float16", False)}
+    check(own.format(3.0, *kinds16), (*kinds16, True), typed, traps)
     call = """
         w, cache = torch.tensor([1.0], requires_grad=True), CastCache(torch.float16)
         with torch.set_grad_enabled({}):
@@ -1071,6 +1144,8 @@ with task("t07_4"):
             script = " | ".join(" ".join(region) for region in regions)
             check(call_once.format(script), t07_4_torch(script), reason)
     for k in (2.0, 5.0, 7.0):
+        check(again.format(k, k < 6), ([True, True], False), once)
+        check(own.format(k, *kinds16[::-1]), (*kinds16[::-1], True), typed)
         check(call_ends.replace("3.0", str(k)), [k, k, k + 1], ends)
         check(call.format(k > 4, k), (*kinds, k + 1), graph)
         check(call.format(k < 4, k + 2), (*kinds, k + 3), graph)
@@ -1184,8 +1259,9 @@ is scaled.
 
 `linear_backward(x, w, g, low)`: under `autocast("cpu", dtype=low)` there was `y = F.linear(x, w)`,
 which is `x @ w.T`. `g` is the gradient of `y`, in the type of `y`. Return the gradients of `x` and
-of `w` as PyTorch computes them, in their types. `x` and `w` may each be float32 or already `low`.
-In exact numbers they are `g @ w` and `g.T @ x`. The function runs outside of any region.
+of `w` (a tuple or a list of two) as PyTorch computes them, in their types. `x` and `w` may each be
+float32 or already `low`. In exact numbers they are `g @ w` and `g.T @ x`. The function runs outside
+of any region.
 
 `needs(part, low)`: what does a part of the training work with, if its products are to run in the
 type `low`? Return `"autocast"`, `"scaler"`, or `"nothing"`. The parts are `"forward"` (with the
@@ -1249,7 +1325,8 @@ with task("t07_5"):
     check(rows[0][0] + asked.format("float16"), rows[0][1], types, {still: ["float16"] * 2})
     early = "an FP16 activation has an FP16 gradient"
     check(rows[1][0] + asked.format("float16"), rows[1][1], types, {early: [wide] * 2})
-    given = "return linear_backward(x, w, g, torch.{})"
+    given = "pair = linear_backward(x, w, g, torch.{})\n"
+    given += "return tuple(pair) if isinstance(pair, list) else pair"
     x, w, g = [[1.0, 2049.0]], [[2049.0, 1.0], [1.0, 2.0]], [[1.0, 2.0**-20]]
     text, right = linear_grads(x, w, g, "float16", (wide, wide))
     tx, tw = torch.tensor(x), torch.tensor(w)
@@ -1328,7 +1405,23 @@ r"""
 Who wraps `backward()` in the region as well gets the same bits for a net of plain layers
 (`08_training_loops` shows it), because the FP16 tensors are already FP16. The harm is done where
 products of FP32 tensors run in the backward pass: in an island that was kept in FP32, in some ops
-on the FP32 list, in a custom Function. There a region around `backward()` casts them to FP16.
+on the FP32 list, in a custom Function. There a region around `backward()` casts them to FP16. Here
+a gradient of 1e-9 reaches an island:
+"""
+
+# %% tags=["nbval-ignore-output"]
+w = torch.nn.Parameter(torch.ones(1, 1))
+for around in (False, True):
+    w.grad = None
+    with torch.autocast("cpu", enabled=False):
+        y = torch.ones(1, 1) @ w
+    with torch.autocast("cpu", dtype=torch.float16, enabled=around):
+        y.backward(torch.tensor([[1e-9]]))
+    print(f"backward inside: {around!s:5}  in: 1e-9  out: {w.grad.item():.0e}, {w.grad.dtype}")
+
+# %% [markdown]
+r"""
+The weight's gradient has the type FP32 both times. In FP16 1e-9 is 0, and it went through FP16.
 
 ## A Function of one's own
 
@@ -1387,24 +1480,33 @@ settle both, and the forward of each Function of yours should have one of these:
 - `torch.amp.custom_fwd(device_type="cpu")`: the forward runs as the region says, and what was in
   force is noted. `torch.amp.custom_bwd(device_type="cpu")` puts **that** in force again while the
   backward runs, wherever it is called.
-- `torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)`: in a region the inputs are
-  cast to FP32 and the forward runs without autocast; and so does a backward with `custom_bwd`.
+- `torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)`: in a region floating-point
+  inputs (all but float64) are cast to FP32 and the forward runs without autocast; and so does a
+  backward with `custom_bwd`.
 
 A related problem, and an error that says so: `binary_cross_entropy` of probabilities, which CUDA's
-autocast refuses, because its gradient may be too large for FP16. In FP16, moreover, a sigmoid of 12
-is 1, and the loss of a confident mistake is no longer what it was; from the logits it is:
+autocast refuses. Take a confident mistake, a logit of -12 where the label is 1. The loss is 12 both
+ways. Now its gradients:
 """
 
 # %% tags=["nbval-ignore-output"]
-logit, target = torch.tensor([12.0]).half(), torch.tensor([0.0])
-with torch.autocast("cpu", dtype=torch.float16):
-    probability = logit.sigmoid()
-print("probability", probability.item())
+target = torch.tensor([1.0])
+for name, loss in (
+    ("BCE of the probability", lambda z: F.binary_cross_entropy(z.sigmoid(), target)),
+    ("BCE with logits", lambda z: F.binary_cross_entropy_with_logits(z, target)),
+):
+    logit = torch.tensor([-12.0]).half().requires_grad_()
+    with torch.autocast("cpu", dtype=torch.float16):
+        value = loss(logit)
+    value.backward()
+    print(f"{name:23} loss {value.item():.2f}  gradient {logit.grad.item()}")
 
-# %% tags=["nbval-ignore-output"]
-with torch.autocast("cpu", dtype=torch.float16):
-    print("BCE of it  ", F.binary_cross_entropy(probability, target).item())
-    print("with logits", F.binary_cross_entropy_with_logits(logit, target).item())
+# %% [markdown]
+r"""
+The probability *p* is 0.000006, and the loss's gradient by *p*, which is -1/*p*, is about -163,000:
+too large for the FP16 of *p*. By the logit it is *p* - 1, about -1, and who starts from the logit
+never meets the other.
+"""
 
 # %% [markdown]
 r"""
@@ -1416,8 +1518,9 @@ same, right under autocast on the CPU. `function.forward(ctx, *tensors)` and
 
 - `in_fp32=False`: forward and backward run under whatever is in force where the forward is called:
   a region of either type, or none.
-- `in_fp32=True`: in a region its floating-point inputs are cast to float32, and forward and
-  backward run without autocast.
+- `in_fp32=True`: in a region its floating-point inputs (but not float64) are cast to float32, and
+  forward and backward run without autocast.
+- There may be many forwards, each in a region of its own, before the first backward.
 - The backward is right whether it is called outside of the region, as it should be, or inside of
   any.
 
@@ -1479,6 +1582,24 @@ with task("t07_6"):
     met = "two types met in the backward: run it as the forward was run"
     traps = {never: half, casts: (y, gx, gw), met: "two types"}
     check(call, region("bfloat16", True), both, traps)
+    two = """
+        P, x = mend(Product, False), torch.tensor([{x}], requires_grad=True)
+        w = torch.tensor([[1.0], [1.0]], requires_grad=True)
+        found = []
+        for low in {lows}:
+            with torch.autocast("cpu", dtype=getattr(torch, low), enabled=low != "float32"):
+                found.append(P.apply(x, w))
+        try:
+            found[{which}].backward(torch.ones_like(found[{which}]))
+        except RuntimeError:
+            return "two types"
+        return str(found[{which}].dtype)[6:], x.grad, w.grad
+    """
+    late = "the last forward was noted for all of them: note it in ctx, which each has for itself"
+    lows, gx = ("bfloat16", "float16"), torch.ones(1, 2)
+    traps = {late: ("bfloat16", gx, torch.tensor([[1.0], [259.0]]))}
+    right = "bfloat16", gx, torch.tensor([[1.0], [259.0]]).bfloat16().float()
+    check(two.format(x=[1.0, 259.0], lows=lows, which=0), right, both, traps)
     always = "a forward outside of a region has a backward without casts"
     around = "the region of the forward counts, not the one around backward()"
     halved = "that was cast, though no region was there"
@@ -1504,6 +1625,14 @@ with task("t07_6"):
     check(call, right, exact, traps)
     call = scene.format(low="float16", on=True, wide=True, late=False, g=1.0)
     check(call, region("float32", False), exact)
+    wish = """
+        x = torch.tensor([{}], dtype=torch.float64)
+        with torch.autocast("cpu", dtype=torch.{}):
+            return mend(Square, True).apply(x)
+    """
+    x = torch.tensor([0.1], dtype=torch.float64)
+    finer = "float64 is wider than float32: custom_fwd leaves it alone, and so do you"
+    check(wish.format(0.1, "float16"), x * x, exact, {finer: x.float() ** 2})
     call = """
         x = torch.tensor([[3.0]]).half().requires_grad_()
         w = torch.nn.Parameter(torch.tensor([[5.0]]))
@@ -1581,6 +1710,16 @@ with task("t07_6"):
         """
         kind = getattr(torch, low)
         check(call, [torch.tensor([[m]]).to(kind), torch.tensor([[n]])] * 2, arrives)
+        n = t07_6_random.uniform(1, 2)
+        check(wish.format(n, low), torch.tensor([n], dtype=torch.float64) ** 2, exact)
+        # 513 is 513, 512 or 512 in the three types; all sums of two products are exact.
+        n, lows = 513.0 + t07_6_random.randrange(16) * 2, [low, other, "float32"]
+        t07_6_random.shuffle(lows)
+        for which, kind in enumerate(lows):
+            column = torch.tensor([[2.0], [n]]).to(getattr(torch, kind)).float()
+            right = kind, torch.ones(1, 2), column
+            check(two.format(x=[2.0, n], lows=lows, which=which), right, both)
+        kind = getattr(torch, low)
         n = float(t07_6_random.randrange(260, 500, 4))
         call = f"""
             x = torch.tensor([{n}]).to(torch.{low}).requires_grad_()
@@ -1634,14 +1773,14 @@ r"""
   (t07_4).
 - **"backward() belongs into the region."** Autograd knows the type of each op; what needs a region
   there is a custom Function, and it brings its own (t07_5, t07_6).
-- **"FP32 gradients have FP32 precision."** They came through FP16 (t07_5).
+- **"FP32 gradients have FP32 precision."** Those of a product's weight came through FP16 (t07_5).
 - **"Evaluation needs a scaler."** There is no gradient to scale (t07_5).
 - **"A custom Function is on some list."** It has no name that autocast knows (t07_6).
 
 ## Say it aloud
 
 Autocast meets each call of an op, looks its name up in the lists of the device, and casts what goes
-in: down for products and convolutions, up for losses (on CUDA also for exponentials, sums and
+in: down for products and convolutions, up for most losses (on CUDA also for exponentials, sums and
 norms), to the widest for a few; everything else follows its input. The weights stay FP32; a
 weight's cast is made once per region and is part of the graph, so the backward pass goes back
 through it, in the type of the forward pass, and needs no region. An island without casts casts

@@ -7,7 +7,8 @@ def mend(function, in_fp32):
             ctx.low = torch.get_autocast_dtype("cpu")
             ctx.region = torch.is_autocast_enabled("cpu") and not in_fp32
             if in_fp32 and torch.is_autocast_enabled("cpu"):
-                tensors = [x.float() if x.is_floating_point() else x for x in tensors]
+                lows = (torch.float16, torch.bfloat16)
+                tensors = [x.float() if x.dtype in lows else x for x in tensors]
             with torch.autocast("cpu", dtype=ctx.low, enabled=ctx.region):
                 return function.forward(ctx, *tensors)
 

@@ -1,4 +1,4 @@
-# message: its caller has chosen
+# message: into a cast copy of out
 def cast_inputs(op, args, kwargs, low):
     """Return (args, kwargs) as the op is to get them under autocast."""
     where = category(op, "cpu")

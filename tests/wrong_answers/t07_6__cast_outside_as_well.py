@@ -6,7 +6,9 @@ def mend(function, in_fp32):
         ctx.low = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else None
         kind = torch.float32 if in_fp32 else ctx.low or torch.float16
         with torch.autocast("cpu", enabled=False):
-            return function.forward(ctx, *[x.to(kind) for x in tensors])
+            return function.forward(
+                ctx, *[x if x.dtype == torch.float64 else x.to(kind) for x in tensors]
+            )
 
     def bwd(ctx, g):
         with torch.autocast("cpu", enabled=False):

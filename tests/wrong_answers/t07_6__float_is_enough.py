@@ -4,7 +4,7 @@ def mend(function, in_fp32):
 
     def wide(ctx, *tensors):
         if in_fp32 and torch.is_autocast_enabled("cpu"):
-            tensors = [x.float() for x in tensors]
+            tensors = [x if x.dtype == torch.float64 else x.float() for x in tensors]
         return function.forward(ctx, *tensors)
 
     fwd = torch.amp.custom_fwd(wide, device_type="cpu")

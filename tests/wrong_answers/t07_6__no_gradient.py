@@ -6,7 +6,8 @@ def mend(function, in_fp32):
         @staticmethod
         def apply(*tensors):
             with torch.autocast("cpu", enabled=torch.is_autocast_enabled("cpu") and not in_fp32):
-                inputs = [x.float() if in_fp32 else x for x in tensors]
+                lows = (torch.float16, torch.bfloat16)
+                inputs = [x.float() if in_fp32 and x.dtype in lows else x for x in tensors]
                 result = function.apply(*[x.detach() for x in inputs])
             return result.requires_grad_()
 

@@ -1,0 +1,20 @@
+# message: each op has a list, whatever is in front of its keywords
+def cast_inputs(op, args, kwargs, low):
+    """Return (args, kwargs) as the op is to get them under autocast."""
+    where = category(op, "cpu")
+    if where == "follows_input" or kwargs.get("out") is not None:
+        return args, kwargs
+    if where != "lower_precision" and not args:
+        return args, kwargs
+
+    def is_cast(value):
+        floating = isinstance(value, torch.Tensor) and value.is_floating_point()
+        return floating and value.dtype != torch.float64
+
+    target = low if where == "lower_precision" else torch.float32
+    values = [*args, *kwargs.values()]
+    widest = any(is_cast(value) and value.dtype == torch.float32 for value in values)
+    if where == "promote" and not widest:
+        return args, kwargs
+    args = [value.to(target) if is_cast(value) else value for value in args]
+    return args, {k: v.to(target) if is_cast(v) else v for k, v in kwargs.items()}

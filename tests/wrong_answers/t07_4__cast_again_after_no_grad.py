@@ -1,0 +1,21 @@
+# message: the cast made under no_grad was thrown away
+class CastCache:
+    """Casts tensors, and each weight only once until it is cleared."""
+
+    def __init__(self, low):
+        self.low, self.kept = low, {}
+
+    def cast(self, tensor):
+        """Return the tensor in the lower precision."""
+        if tensor.dtype != torch.float32:
+            return tensor
+        if not (tensor.requires_grad and tensor.is_leaf):
+            return tensor.to(self.low)
+        kept = self.kept.get(id(tensor))
+        if kept is None or (torch.is_grad_enabled() and not kept.requires_grad):
+            self.kept[id(tensor)] = tensor.to(self.low)
+        return self.kept[id(tensor)]
+
+    def clear(self):
+        """Forget what was kept."""
+        self.kept.clear()

@@ -1,0 +1,23 @@
+# message: two caches share what they keep
+class CastCache:
+    """Casts tensors, and each weight only once until it is cleared."""
+
+    kept = {}  # noqa: RUF012 - the mistake
+
+    def __init__(self, low):
+        self.low = low
+
+    def cast(self, tensor):
+        """Return the tensor in the lower precision."""
+        if tensor.dtype != torch.float32:
+            return tensor
+        if not (tensor.requires_grad and tensor.is_leaf):
+            return tensor.to(self.low)
+        if id(tensor) not in self.kept:
+            with torch.enable_grad():
+                self.kept[id(tensor)] = tensor.to(self.low)
+        return self.kept[id(tensor)]
+
+    def clear(self):
+        """Forget what was kept."""
+        self.kept.clear()
