@@ -50,9 +50,12 @@ class MasterWeights:
     torch.amp.GradScaler, which refuses FP16 gradients, call it after backward().
 
     Memory per 16-bit parameter, beside the model and the optimizer's state: 4 bytes for the master
-    and 4 for its gradient. A master from 65520 on becomes inf in an FP16 model. Gradients of
-    several backward passes add up in the model's 16 bits, as they would without masters. On a
-    CPU, an optimizer with fused=True makes up for most of the time that the two copies take.
+    and, from the first step on, 4 for its gradient. With Adam that makes 20 bytes while the model
+    has gradients of its own, 18 from `collect_gradients` to the next backward pass; an optimizer
+    that could read 16-bit gradients would do with 16. A master from 65520 on becomes inf in an
+    FP16 model. Gradients of several backward passes add up in the model's 16 bits, as they would
+    without masters. On a CPU, an optimizer with fused=True makes up for most of the time that the
+    two copies take.
 
     Whoever changes the model's parameters (loads a checkpoint into it, say) calls
     `copy_from_model` afterwards; the next step would undo the change.

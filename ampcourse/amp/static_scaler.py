@@ -19,10 +19,11 @@ from ampcourse.amp.unscaling import gradients_by_device, inverse_of
 class StaticScaler:
     """Multiply a loss by a fixed scale and divide the gradients by it before the step.
 
-    The methods are those of a GradScaler, so that either fits into a training loop, but no
-    gradient is ever looked at: `step` always steps, inf or not, and `update` changes nothing.
-    Raises ValueError unless the scale is positive and a float32 can hold it. A power of two
-    changes no gradient's significand; another scale rounds each gradient once more.
+    The methods are those of a GradScaler, so that either fits into a training loop, but it never
+    skips a step: no gradient is looked at, `step` steps with inf and NaN as well and so hands
+    them on to the weights, and `update` changes nothing. Raises ValueError unless the scale is
+    positive and a float32 can hold it. A power of two changes no gradient's significand; another
+    scale rounds each gradient once more.
     """
 
     def __init__(self, scale: float) -> None:

@@ -19,7 +19,7 @@ WORDS = {
     "reference": "FP32",
     "exponent": "loss scale, as a power of two",
     "share": "% of all gradients",
-    "zero": "0",
+    "zero": "zeros",
     "lost": "inf or NaN",
     "layer": "linear layer, counted from the input",
     "zeros": "% zeros in the weight gradient",

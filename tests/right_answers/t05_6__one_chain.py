@@ -1,7 +1,9 @@
 def remedy(run):
     half = run.compute == "fp16"
     return (
-        "model"
+        "restore"
+        if not run.weights_finite
+        else "model"
         if not (run.loss_finite and (half or run.gradients_finite))
         else "lower"
         if not run.gradients_finite

@@ -1,5 +1,7 @@
 # message: the scale does not make updates larger
 def remedy(run):
+    if not run.weights_finite:
+        return "restore"
     if not run.loss_finite:
         return "model"
     if not run.gradients_finite:

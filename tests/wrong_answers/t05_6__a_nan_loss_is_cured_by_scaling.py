@@ -1,5 +1,7 @@
 # message: a NaN loss is not cured by a scale
 def remedy(run):
+    if not run.weights_finite:
+        return "restore"
     if not run.loss_finite:
         return "lower"
     if not run.gradients_finite:

@@ -1,5 +1,7 @@
 # message: the weights are FP32 and lose nothing
 def remedy(run):
+    if not run.weights_finite:
+        return "restore"
     if not run.loss_finite:
         return "model"
     if not run.gradients_finite:

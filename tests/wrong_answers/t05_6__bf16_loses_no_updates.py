@@ -1,5 +1,7 @@
 # message: its weights lose more updates
 def remedy(run):
+    if not run.weights_finite:
+        return "restore"
     if not run.loss_finite:
         return "model"
     if not run.gradients_finite:

@@ -1,5 +1,7 @@
 # message: an FP32 run has no loss scale
 def remedy(run):
+    if not run.weights_finite:
+        return "restore"
     if not run.loss_finite:
         return "model"
     if not run.gradients_finite:

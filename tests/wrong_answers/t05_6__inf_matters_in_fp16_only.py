@@ -1,5 +1,7 @@
 # message: no type trains on inf
 def remedy(run):
+    if not run.weights_finite:
+        return "restore"
     if not run.loss_finite:
         return "model"
     if not run.gradients_finite and run.compute == "fp16":

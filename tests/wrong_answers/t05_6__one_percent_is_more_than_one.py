@@ -1,5 +1,7 @@
 # message: exactly 1 % or 10 % is not more than that
 def remedy(run):
+    if not run.weights_finite:
+        return "restore"
     if not run.loss_finite:
         return "model"
     if not run.gradients_finite:

@@ -1,5 +1,7 @@
 # message: the shares are fractions of 1
 def remedy(run):
+    if not run.weights_finite:
+        return "restore"
     if not run.loss_finite:
         return "model"
     if not run.gradients_finite:

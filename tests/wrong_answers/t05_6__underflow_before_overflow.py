@@ -1,5 +1,7 @@
 # message: look at inf first
 def remedy(run):
+    if not run.weights_finite:
+        return "restore"
     if not run.loss_finite:
         return "model"
     if run.compute == "fp16" and run.flushed > 0.01:

@@ -1,0 +1,6 @@
+# message: were all rounded to FP16
+def master_step(master, buffer, gradient, lr, momentum, weight_decay):
+    gradient = gradient + np.float16(weight_decay) * master
+    buffer = np.float16(momentum) * buffer + gradient
+    master = master - np.float16(lr) * buffer
+    return master.astype(np.float16), master, buffer

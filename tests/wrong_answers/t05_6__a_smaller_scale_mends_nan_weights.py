@@ -1,0 +1,13 @@
+# message: no scale takes that back
+def remedy(run):
+    if not run.weights_finite:
+        return "lower"
+    if not run.loss_finite:
+        return "model"
+    if not run.gradients_finite:
+        return "lower" if run.compute == "fp16" else "model"
+    if run.compute == "fp16" and run.flushed > 0.01:
+        return "raise"
+    if run.weights != "fp32" and run.lost > 0.1:
+        return "masters"
+    return "none"

@@ -1,0 +1,11 @@
+# message: look at the weights first
+def remedy(run):
+    if not run.loss_finite:
+        return "model"
+    if not run.gradients_finite:
+        return "lower" if run.compute == "fp16" else "model"
+    if run.compute == "fp16" and run.flushed > 0.01:
+        return "raise"
+    if run.weights != "fp32" and run.lost > 0.1:
+        return "masters"
+    return "none"
