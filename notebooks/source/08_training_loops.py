@@ -35,27 +35,36 @@ from ampcourse.courseware import between, check, inf, nan, task
 
 
 # %% tags=["setup"]
+def is_finite(batch):
+    """Return whether all inputs of a batch are finite."""
+    return batch[0].isfinite().all().item()
+
+
 class World:
-    """Two nets, their optimizers, one scaler, and batches, four of them broken."""
+    """Two nets with optimizers, one scaler; four batches are broken."""
 
     def __init__(self, broken=True, batches=12):
         torch.manual_seed(8)
-        layers = torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1)
-        self.net, self.critic = torch.nn.Sequential(*layers), torch.nn.Linear(4, 1)
-        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=2**-8)
-        self.critic_optimizer = torch.optim.SGD(self.critic.parameters(), lr=2**-8)
-        self.scheduler = torch.optim.lr_scheduler.ExponentialLR(self.optimizer, 0.9)
-        self.scaler = torch.amp.GradScaler("cpu", init_scale=2.0**10, growth_interval=3)
+        nn, optim = torch.nn, torch.optim
+        layers = nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1)
+        self.net = nn.Sequential(*layers)
+        self.critic = nn.Linear(4, 1)
+        self.optimizer = optim.SGD(self.net.parameters(), lr=2**-8)
+        parameters = self.critic.parameters()
+        self.critic_optimizer = optim.SGD(parameters, lr=2**-8)
+        decay = optim.lr_scheduler.ExponentialLR
+        self.scheduler = decay(self.optimizer, 0.9)
+        options = {"init_scale": 2.0**10, "growth_interval": 3}
+        self.scaler = torch.amp.GradScaler("cpu", **options)
         x = torch.randn(batches, 8, 4)
         y = x.sum(2, keepdim=True)
         x[4:8, 0, 0] = inf
-        self.batches = [
-            pair for pair in zip(x, y, strict=True) if broken or pair[0].isfinite().all()
-        ]
+        pairs = zip(x, y, strict=True)
+        self.batches = [p for p in pairs if broken or is_finite(p)]
         self.start = self.weights()
 
     def weights(self):
-        """Return all weights and biases in one row of float32 numbers."""
+        """Return all weights and biases in one row of numbers."""
         parts = [*self.net.parameters(), *self.critic.parameters()]
         return torch.cat([p.detach().float().flatten() for p in parts])
 
@@ -65,7 +74,7 @@ class World:
 
 
 def loss_of(net, batch):
-    """Return the mean squared error of one batch; the forward pass runs in FP16."""
+    """Return the squared error of a batch; forward runs in FP16."""
     x, y = batch
     with torch.autocast("cpu", dtype=torch.float16):
         return mse_loss(net(x), y)
@@ -156,16 +165,16 @@ def loop_h(w):  # add a penalty on large gradients
     for batch in w.batches:
         w.optimizer.zero_grad()
         loss = loss_of(w.net, batch)
-        scaled = w.scaler.scale(loss)
-        gradients = torch.autograd.grad(scaled, [*w.net.parameters()], create_graph=True)
-        penalty = sum(g.square().sum() for g in gradients)
+        scaled, weights = w.scaler.scale(loss), [*w.net.parameters()]
+        grads = torch.autograd.grad(scaled, weights, create_graph=True)
+        penalty = sum(g.square().sum() for g in grads)
         w.scaler.scale(loss + 0.01 * penalty).backward()
         w.scaler.step(w.optimizer)
         w.scaler.update()
 
 
 # %% tags=["setup"]
-def loop_i(w):  # plain training, with the last layer in FP32 to be on the safe side
+def loop_i(w):  # plain training, the last layer kept in FP32
     for x, y in w.batches:
         w.optimizer.zero_grad()
         with torch.autocast("cpu", dtype=torch.float16):
@@ -194,10 +203,15 @@ Nobody grades these; replace each `None` and run the cell.
 """
 
 # %%
-my_silent = None  # the five loops that raise nothing, as in "abcde"
-my_shrink = None  # clip to norm 1 before unscale_, scale 65536, norm 10: update too small by...?
-my_evaluation = None  # what of AMP does an evaluation need: "autocast", "scaler", "both", "none"?
-my_resume = None  # what must a checkpoint hold, beside the weights, to go on bit for bit?
+# Which five loops raise nothing? As in "abcde".
+my_silent = None
+# Clipped to a norm of 1 before unscale_; the scale is 65536, the true
+# norm 10. How many times too small is the update?
+my_shrink = None
+# What does an evaluation need: "autocast", "scaler", "both", "none"?
+my_evaluation = None
+# Beside the weights, what must a checkpoint hold to go on bit for bit?
+my_resume = None
 
 # %% [markdown]
 r"""
@@ -216,19 +230,19 @@ def fp32_loss(net, batch):
     return mse_loss(net(batch[0]), batch[1])
 
 
-def fp32(w, max_norm=inf, every=1, pair=False, decays=False, penalty=0.0):
+def fp32(w, max_norm=inf, every=1, pair=False, decays=False, penalty=0):
     """Train as it is meant, in FP32; the options say what is meant."""
-    parameters = [*w.net.parameters()]
+    weights = [*w.net.parameters()]
     for i, batch in enumerate(w.batches):
         loss = fp32_loss(w.net, batch) / every
         if penalty:
-            gradients = torch.autograd.grad(loss, parameters, create_graph=True)
-            loss = loss + penalty * sum(g.square().sum() for g in gradients)
+            grads = torch.autograd.grad(loss, weights, create_graph=True)
+            loss = loss + penalty * sum(g.square().sum() for g in grads)
         loss.backward()
         if pair:
             fp32_loss(w.critic, batch).backward()
         if i % every == every - 1:
-            clip_grad_norm_(parameters, max_norm)
+            clip_grad_norm_(weights, max_norm)
             w.optimizer.step()
             w.critic_optimizer.step()
             w.scheduler.step() if decays else None
@@ -244,7 +258,8 @@ grouped_and_clipped = partial(fp32, every=4, max_norm=1.0)
 paired = partial(fp32, pair=True)
 decaying = partial(fp32, decays=True)
 penalised = partial(fp32, penalty=0.01)
-loops = (loop_a, loop_b, loop_c, loop_d, loop_e, loop_f, loop_g, loop_h, loop_i, loop_j)
+loops = [loop_a, loop_b, loop_c, loop_d, loop_e]
+loops += [loop_f, loop_g, loop_h, loop_i, loop_j]
 meant = [clipped, grouped_and_clipped, paired, plain, grouped]
 meant += [decaying, clipped, penalised, plain, clipped]
 
@@ -267,7 +282,7 @@ r"""
 
 # %% task="t08_1"
 def examine(loop, reference):
-    """Return "raises", "silent" or "right" for a loop that should train as reference does."""
+    """Return "raises", "silent" or "right", by the reference."""
     ### BEGIN SOLUTION
     world, model = World(), World(broken=False)
     reference(model)
@@ -342,6 +357,38 @@ with task("t08_1"):
     same_world = "the reference belongs into a fresh World(broken=False): inf would spoil it"
     traps = {exact: verdicts("sr"), same_world: verdicts("ss")}
     check(repaired, verdicts("rr"), fine, traps)
+    bound = "the length of the difference is at most 1 % of the length of the reference's move"
+    off_by = """
+        from torch.nn.utils import vector_to_parameters
+
+        def off_by(share, off):
+            def loop(w):
+                w.batches = [batch for batch in w.batches if batch[0].isfinite().all()]
+                paired(w)
+                away = share * w.moved().norm() * off / off.norm()
+                weights = [*w.net.parameters(), *w.critic.parameters()]
+                vector_to_parameters(w.weights() + away, weights)
+            return loop
+    """
+    model = """
+        model = World(broken=False)
+        paired(model)
+        move = model.moved()
+        ways = move, (move == move.max()).float(), torch.ones_like(move)
+        shares = 0.0005, 0.009, 0.02, 0.12
+        return [[examine(off_by(share, off), paired) for off in ways] for share in shares]
+    """
+    loose = "2 % too far is not right: 1 % of the length is allowed (lengths, not their squares)"
+    each_weight = "compare two lengths, not weight by weight: a weight may hardly move at all"
+    largest = "the length of the difference, not its largest element"
+    average = "the length of the difference, not the mean of its elements"
+    strict = "less than 1 % is right, too: FP16 alone makes 0.03 % in loops like these"
+    within, beyond = verdicts("rrr"), verdicts("sss")
+    traps = {loose: [within, within, within, beyond], strict: [within, beyond, beyond, beyond]}
+    traps |= {each_weight: [verdicts("rrs"), verdicts("rss"), beyond, beyond]}
+    traps |= {largest: [within, verdicts("rsr"), verdicts("ssr"), beyond]}
+    traps |= {average: [within, verdicts("rrs"), verdicts("srs"), beyond]}
+    check(off_by + model, [within, within, beyond, beyond], bound, traps)
     ### BEGIN HIDDEN TESTS
     from textwrap import dedent, indent
 
@@ -382,7 +429,7 @@ with task("t08_1"):
     )
     t08_1_check(
         told,
-        "sssssss",
+        "sssssssss",
         ("fp32", dropped + step + update),
         ("fp32", scale + by_hand + step + update),
         ("fp32", scale + step + update + "w.optimizer.step()\n"),
@@ -390,6 +437,8 @@ with task("t08_1"):
         ("grouped", quarter + step + update),
         ("paired", scale + critic + step + update),
         ("fp32", "loss_of(w.net, batch)\n"),
+        ("fp32", scale.replace("scale(loss_of", "scale(1.03 * loss_of") + step + update),
+        ("fp32", scale.replace("scale(loss_of", "scale(0.97 * loss_of") + step + update),
     )
     before = "scale = w.scaler.get_scale()\n"
     waits = "if w.scaler.get_scale() >= scale:\n    w.scheduler.step()\n"
@@ -403,6 +452,17 @@ with task("t08_1"):
         ("clipped", scale + clip.replace("1.0", "w.scaler.get_scale()") + step + update),
         ("fp32", scale + unscale + step + update),
     )
+    from random import Random
+
+    t08_1_random = Random(801)
+    for _ in range(6):
+        share = t08_1_random.choice(((0.001, 0.0095), (0.0105, 0.06)))
+        share = t08_1_random.uniform(*share)
+        off = [0.0] * 54
+        for place in t08_1_random.sample(range(54), t08_1_random.choice((1, 6, 54))):
+            off[place] = t08_1_random.choice((1.0, -1.0))
+        call = f"return examine(off_by({share!r}, torch.tensor({off})), paired)"
+        check(dedent(off_by) + call, "right" if share < 0.01 else "silent", bound)
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -443,9 +503,9 @@ Each message has its thread, and each is now easy to read:
 
 ### "expected scalar type Half but found Float"
 
-The message of **i** is searched for often, and its words have changed from version to
-version and differ from layer to layer. Older reports read `expected scalar type Half but found
-Float` ([apex#798](https://github.com/NVIDIA/apex/issues/798)), some newer ones
+The words of **i** differ from layer to layer and from version to version: older reports read
+`expected scalar type Half but found Float`
+([apex#798](https://github.com/NVIDIA/apex/issues/798)), some newer ones
 `expected mat1 and mat2 to have the same dtype, but got: float != c10::Half`
 ([KoPA#11](https://github.com/zjukg/KoPA/issues/11)). They all mean that an operation which nobody
 casts for met two types, usually outside of autocast. This PyTorch says:
@@ -478,14 +538,18 @@ How far did they come, and how far should they have?
 """
 
 # %%
-silent = {f"loop {'abcdefghij'[k]}": (loops[k], meant[k]) for k in (0, 2, 5, 7, 9)}
+silent = {}
+for letter in "acfhj":
+    k = "abcdefghij".index(letter)
+    silent[f"loop {letter}"] = loops[k], meant[k]
 
 # %% tags=["nbval-ignore-output"]
 for name, (loop, reference) in silent.items():
     w, model = World(), World(broken=False)
     loop(w)
     reference(model)
-    print(f"{name}: {w.moved().norm():.4f}, as meant {model.moved().norm():.4f}")
+    came, should = w.moved().norm(), model.moved().norm()
+    print(f"{name}: {came:.4f}, as meant {should:.4f}")
 
 # %% [markdown]
 r"""
@@ -500,30 +564,39 @@ from ampcourse.plotting.loop_pairs import loop_pairs
 
 # %%
 def course(loop, broken):
-    """Return the loss of a probe, in FP32, before each batch of a longer, faster run."""
+    """Return a probe's loss before each batch of a longer run."""
     w, seen = World(broken, batches=60), []
     for optimizer in (w.optimizer, w.critic_optimizer):
         optimizer.param_groups[0]["lr"] *= 8
-    nets, probe, good = (w.net, w.critic), w.batches[0], w.batches
+    probe, batches = w.batches[0], w.batches
 
     def watched():
-        for batch in good:
-            with torch.no_grad():
-                seen.append(sum(fp32_loss(net, probe).item() for net in nets))
+        for batch in batches:
+            losses = fp32_loss(w.net, probe), fp32_loss(w.critic, probe)
+            seen.append(sum(losses).item())
             yield batch
 
     w.batches = watched()
     loop(w)
-    return seen if broken else seen[:4] + 4 * seen[4:5] + seen[4:]
+    return seen
+
+
+# %%
+def waiting(seen):
+    """Let a run without broken batches stand still where they were."""
+    return seen[:4] + [seen[4]] * 4 + seen[4:]
 
 
 # %% tags=["nbval-ignore-output"]
-pairs = {name: (course(a, True), course(b, False)) for name, (a, b) in silent.items()}
+pairs = {}
+for name, (loop, reference) in silent.items():
+    pairs[name] = course(loop, True), waiting(course(reference, False))
 show(
     loop_pairs(pairs),
-    alt="Five panels, loss over batches, each with the loop and what was meant. a stays flat, "
-    "c lies close to what was meant, f a little above it, h explodes after some batches, and j "
-    "ends at the first broken batch.",
+    alt="Five panels, loss over batches, each with the loop and what "
+    "was meant. a stays flat, c lies close to what was meant, f a "
+    "little above it, h explodes after some batches, and j ends at "
+    "the first broken batch.",
 )
 
 # %% [markdown]
@@ -534,17 +607,17 @@ right.
 
 ## a: how much does the order cost?
 
-A clip to `max_norm` shortens a gradient that is longer, and leaves a shorter one alone. Before
-`unscale_` it sees the gradient times the scale, and shortens that to `max_norm`; then `step`
-divides by the scale. Play with the three numbers:
+A clip shortens a gradient that is longer than `max_norm`. Before `unscale_` it sees the gradient
+times the scale, and shortens that; then `step` divides by the scale. Play with the three numbers:
 """
 
 
 # %%
 def update_length(norm, max_norm, scale, unscale_first):
-    """Return the length of one SGD update with learning rate 1 and a gradient of length norm."""
+    """Return the length of an update by a gradient of length norm."""
     w = torch.nn.Parameter(torch.zeros(1))
-    sgd, scaler = torch.optim.SGD([w], lr=1.0), torch.amp.GradScaler("cpu", init_scale=scale)
+    sgd = torch.optim.SGD([w], lr=1.0)
+    scaler = torch.amp.GradScaler("cpu", init_scale=scale)
     scaler.scale(norm * w.sum()).backward()
     if unscale_first:
         scaler.unscale_(sgd)
@@ -556,8 +629,9 @@ def update_length(norm, max_norm, scale, unscale_first):
 # %%
 norm, max_norm = 10.0, 1.0
 for scale in (1.0, 16.0, 1024.0, 65536.0):
-    right, wrong = (update_length(norm, max_norm, scale, first) for first in (True, False))
-    print(f"scale {scale:5.0f}: {right:.6f} as meant, {wrong:.6f} in the wrong order")
+    right = update_length(norm, max_norm, scale, True)
+    wrong = update_length(norm, max_norm, scale, False)
+    print(f"scale {scale:5.0f}: {right:.6f} as meant, not {wrong:.6f}")
 
 # %% [markdown]
 r"""
@@ -583,21 +657,22 @@ With `rows = [[3.0, 4.0]]` it is (3, 4), of length 5.
 
 # %% tags=["setup"]
 def linear(*weights):
-    """Return a linear net without bias that starts from these weights."""
+    """Return a linear net without bias, with these weights."""
     net = torch.nn.Linear(len(weights), 1, bias=False)
     net.weight.data[:] = torch.tensor(weights)
     return net
 
 
 def score(net, rows):
-    """Return the mean output for some rows; the forward pass runs in FP16."""
+    """Return the mean output for some rows; forward runs in FP16."""
     with torch.autocast("cpu", dtype=torch.float16):
         return net(torch.as_tensor(rows)).float().mean()
 
 
 def read(net):
     """Return a linear net's weights, rounded to three decimals."""
-    return [round(w, 3) + 0.0 for w in net.weight.detach().flatten().tolist()]
+    weights = net.weight.detach().flatten().tolist()
+    return [round(w, 3) + 0.0 for w in weights]
 
 
 def kit(*weights, lr=1.0, scale=256.0, growth_interval=2000):
@@ -615,7 +690,7 @@ def state(scaler):
 
 # %% task="t08_2"
 def shrink(norm, max_norm, scale):
-    """Return by which factor clipping before unscale_ makes an update too short."""
+    """Return by which factor loop a's update is too short."""
     ### BEGIN SOLUTION
     right = min(norm, max_norm)
     wrong = min(norm * scale, max_norm) / scale
@@ -624,7 +699,7 @@ def shrink(norm, max_norm, scale):
 
 
 def clipped_step(net, optimizer, scaler, rows, max_norm):
-    """Take one training step on score(net, rows), with the gradient clipped to max_norm."""
+    """Take one step on score(net, rows), clipped to max_norm."""
     ### BEGIN SOLUTION
     optimizer.zero_grad()
     scaler.scale(score(net, rows)).backward()
@@ -866,10 +941,10 @@ r"""
 
 Loop **c** calls `update()` after each `step`, as a GAN training did
 ([neosr#9](https://github.com/neosr-project/neosr/pull/9)) and one library for all its users
-([accelerate#439](https://github.com/huggingface/accelerate/issues/439); the first answer was that
-most of the time nothing happens). Most of the time, yes. But when the first `update()` moves the
-scale, the second optimizer's gradients were scaled by the old one and are divided by the new one:
-half as large after growth, twice as large after a backoff. And the scaler counts two steps for one.
+([accelerate#439](https://github.com/huggingface/accelerate/issues/439)). Most of the time nothing
+happens. But when the first `update()` moves the scale, the second optimizer's gradients were scaled
+by the old one and are divided by the new one: half as large after growth, twice as large after a
+backoff. And the scaler counts two steps for one.
 
 ### t08_4 · A pair of nets
 
@@ -885,14 +960,14 @@ first call; there is another way.
 
 # %% tags=["setup"]
 def two_losses(a, b, batch):
-    """Return two losses that both depend on both nets; batch holds rows for a and rows for b."""
+    """Return two losses of both nets; batch: rows for a, rows for b."""
     scores = score(a, batch[0]), score(b, batch[1])
     return scores[0] + 2 * scores[1], 3 * scores[0] - scores[1]
 
 
 # %% task="t08_4"
 def train_pair(a, b, sgd_a, sgd_b, scaler, batches):
-    """Train two nets on two losses, with two optimizers and one scaler."""
+    """Train two nets on two losses with one scaler."""
     ### BEGIN SOLUTION
     for batch in batches:
         sgd_a.zero_grad()
@@ -926,6 +1001,9 @@ with task("t08_4"):
     kept = "gradients of the batch before were still there: zero_grad"
     traps = {first: ([-1.0, -6.0], [-10.0, -18.0]), second: ([-3.0, -18.0], [5.0, 9.0])}
     traps |= {each: ([-1.0, -6.0], [5.0, 9.0]), kept: ([-4.5, -25.0], [-5.5, -10.0])}
+    b_kept = "b went on with its gradients of the batch before: zero_grad for sgd_b, too"
+    a_kept = "a went on with its gradients of the batch before: zero_grad for sgd_a, too"
+    traps |= {b_kept: ([-4.0, -24.0], [-5.5, -10.0]), a_kept: ([-4.5, -25.0], [-5.0, -9.0])}
     check(run.format(8.0, 2000, batches, weights), right, sums, traps)
     batches = [([[1.0, 0.0]], [[0.0, 8.0]])] * 3
     right = [-12.0, 0.0], [0.0, -24.0], (64.0, 0)
@@ -1016,7 +1094,7 @@ penalty is then `weight` times the square of their length, and pulls them toward
 
 # %% task="t08_5"
 def penalised_step(net, optimizer, scaler, rows, weight):
-    """Take one training step on score plus a penalty on its gradient; return the penalty."""
+    """Take one step on score plus penalty; return the penalty."""
     ### BEGIN SOLUTION
     optimizer.zero_grad()
     inputs = rows.clone().requires_grad_()
@@ -1031,11 +1109,21 @@ def penalised_step(net, optimizer, scaler, rows, weight):
     ### END SOLUTION
 
 
-# %% check="t08_5" points=3
+# %% check="t08_5" points=4
 with task("t08_5"):
+    from math import frexp
+
+    import torch
+
+    def near(value):
+        """Accept what is within four float32 ulps: a sum may be rounded in many ways."""
+        ulp = 2.0 ** (frexp(value)[1] - 24)
+        return between(value - 4 * ulp, value + 4 * ulp)
+
     value = "the penalty is made of unscaled gradients"
     moves = "the step is that on the loss plus the penalty, both scaled and unscaled once"
     survives = "small gradients survive: the inner loss is scaled, too"
+    again = "each step is a new one, a skipped one too: zero_grad first, update() last"
     run = """
         net, sgd, scaler = kit(*{}, lr={}, scale={})
         penalty = penalised_step(net, sgd, scaler, torch.tensor({}), {})
@@ -1045,29 +1133,51 @@ with task("t08_5"):
     by_one = "divided after squaring: scale times too large. Divide the gradient by the scale"
     mean = "the sum of the squares, not their mean"
     root = "the squares, not the length"
+    by_weights = "the gradient with respect to the rows, not to the weights"
     weights = [3.0, -4.0]
     call = run.format(weights, 1.0, 16.0, [[8.0, 2.0]], 0.5, "penalty")
     traps = {squares: 12.5 * 256, by_one: 12.5 * 16, mean: 6.25, root: 2.5}
-    traps |= {"return the penalty without the loss": 28.5}
-    check(call, 12.5, value, traps)
+    traps |= {"return the penalty without the loss": 28.5, by_weights: 34.0}
+    traps |= {"return a Python float, not a tensor: .item()": torch.tensor(12.5)}
+    check(call, near(12.5), value, traps)
     alone = "the penalty had no gradient: create_graph=True, and nothing detached on the way"
     bare = "the penalty's own backward pass was not scaled"
     without = "the loss itself was left out"
     stays = "no step was taken"
-    call = run.format(weights, 0.5, 4.0, [[8.0, 2.0]], 0.5, "read(net)")
+    both = "(round(float(penalty), 3), read(net))"
+    call = run.format(weights, 0.5, 4.0, [[8.0, 2.0]], 0.5, both)
     traps = {alone: [-1.0, -5.0], bare: [-1.375, -4.5], without: [1.5, -2.0], stays: weights}
-    traps |= {squares: [3 - 0.5 * (8 + 3 * 16), -4 - 0.5 * (2 - 4 * 16)]}
-    traps |= {by_one: [3 - 0.5 * (8 + 3 * 4), -4 - 0.5 * (2 - 4 * 4)]}
-    check(call, [-2.5, -3.0], moves, traps)
+    traps = {cause: (12.5, moved) for cause, moved in traps.items()}
+    traps |= {squares: (200.0, [3 - 0.5 * (8 + 3 * 16), -4 - 0.5 * (2 - 4 * 16)])}
+    traps |= {by_one: (50.0, [3 - 0.5 * (8 + 3 * 4), -4 - 0.5 * (2 - 4 * 4)])}
+    traps |= {by_weights: (34.0, [-1.0, -5.0])}
+    check(call, (12.5, [-2.5, -3.0]), moves, traps)
     flushed = "the inner gradient of 2^-25 was flushed to 0 in FP16: scale the loss before it"
     small = """
         net, sgd, scaler = kit({w}, scale={scale})
-        penalty = penalised_step(net, sgd, scaler, torch.zeros({n}, 1), {weight})
+        penalty = penalised_step(net, sgd, scaler, torch.ones({n}, 1), {weight})
         return penalty, read(net)
     """
     call = small.format(w=2**-15, scale=1024.0, n=1024, weight=2.0**26)
-    traps = {flushed: (0.0, [0.0])}
-    check(call, (2.0**-14, [-4.0]), survives, traps)
+    traps = {flushed: (0.0, [-1.0])}
+    check(call, (2.0**-14, [-5.0]), survives, traps)
+    story = """
+        net, sgd, scaler = kit(*{}, lr=0.5, scale={}, growth_interval=2)
+        seen = []
+        for row in {}:
+            penalised_step(net, sgd, scaler, torch.tensor([row]), {})
+            seen.append((read(net), *state(scaler)))
+        return seen
+    """
+    rows = [[8.0, 2.0], [inf, 2.0], [2.0, 4.0]]
+    right = [([-2.5, -3.0], 4.0, 1), ([-2.5, -3.0], 2.0, 0), ([-2.25, -3.5], 2.0, 1)]
+    kept = "the gradient of the step before was still there, an inf even: zero_grad"
+    stepped = "an inf went into the weights: scaler.step would have skipped"
+    unseen = "the scaler has to see the inf, so that it backs off: step and update() as always"
+    traps = {kept: [*right[:2], ([-2.5, -3.0], 1.0, 0)]}
+    traps |= {stepped: [right[0], ([-inf, -2.5], 2.0, 0), ([nan, -3.25], 1.0, 0)]}
+    traps |= {unseen: [right[0], ([-2.5, -3.0], 4.0, 1), ([-2.25, -3.5], 8.0, 0)]}
+    check(story.format(weights, 4.0, rows, 0.5), right, again, traps)
     ### BEGIN HIDDEN TESTS
     from random import Random
 
@@ -1081,22 +1191,44 @@ with task("t08_5"):
         (gradient,) = torch.autograd.grad(loss, x, create_graph=True)
         penalty = weight * gradient.square().sum()
         (loss + penalty).backward()
-        return penalty.item(), [round(n, 3) + 0.0 for n in (p - lr * p.grad).tolist()]
+        return penalty.item(), (p - lr * p.grad).tolist()
 
-    import torch
+    def t08_5_story(w, scale, rows, weight):
+        """Return weights and the scaler's state after each of some steps."""
+        p, seen = torch.nn.Parameter(torch.tensor(w)), []
+        sgd = torch.optim.SGD([p], lr=0.5)
+        scaler = torch.amp.GradScaler("cpu", init_scale=scale, growth_interval=2)
+        scaler.scale(torch.ones(()))
+        for row in rows:
+            p.grad = (torch.tensor(row) + 2 * weight * p.detach()) * scaler.get_scale()
+            scaler.step(sgd)
+            scaler.update()
+            rounded = [round(n, 3) + 0.0 for n in p.tolist()]
+            count = scaler.state_dict()["_growth_tracker"]
+            seen.append((rounded, scaler.get_scale(), count))
+        return seen
+
+    def t08_5_rounded(numbers):
+        return [round(n, 3) + 0.0 for n in numbers]
 
     for scale in (2.0, 8.0, 64.0, 256.0):
         w = [float(t08_5_random.randint(-8, 8)) for _ in range(3)]
         rows = [[float(t08_5_random.randint(-8, 8)) for _ in w] for _ in range(4)]
         weight, lr = t08_5_random.choice((0.25, 0.5, 2.0)), t08_5_random.choice((0.25, 0.5))
         penalty, moved = t08_5_torch(w, lr, rows, weight)
-        check(run.format(w, lr, scale, rows, weight, "penalty"), penalty, value)
-        check(run.format(w, lr, scale, rows, weight, "read(net)"), moved, moves)
+        check(run.format(w, lr, scale, rows, weight, "penalty"), near(penalty), value)
+        check(run.format(w, lr, scale, rows, weight, "read(net)"), t08_5_rounded(moved), moves)
+        bad = t08_5_random.choice((inf, -inf))
+        rows = [[float(t08_5_random.randint(-8, 8)) for _ in w] for _ in range(3)]
+        rows.insert(t08_5_random.choice((1, 2)), [w[0], bad, w[2]])
+        weight = t08_5_random.choice((0.25, 0.5))
+        right = t08_5_story(w, scale, rows, weight)
+        check(story.format(w, scale, rows, weight), right, again)
     for power, scale in ((-15, 512.0), (-16, 2048.0), (-17, 4096.0)):
         w, weight = 2.0**power, 2.0**26
-        penalty, moved = t08_5_torch([w], 1.0, [[0.0]] * 1024, weight)
+        penalty, moved = t08_5_torch([w], 1.0, [[1.0]] * 1024, weight)
         call = small.format(w=w, scale=scale, n=1024, weight=weight)
-        check(call, (penalty, moved), survives)
+        check(call, (penalty, t08_5_rounded(moved)), survives)
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1111,7 +1243,7 @@ ran in FP16. Here are all gradients of one batch, both ways:
 
 # %%
 def gradients(wrapped):
-    """Return all gradients of the first batch, with backward() under autocast or not."""
+    """Return a batch's gradients, backward() under autocast or not."""
     w = World()
     loss = w.scaler.scale(loss_of(w.net, w.batches[0]))
     with torch.autocast("cpu", dtype=torch.float16, enabled=wrapped):
@@ -1124,51 +1256,90 @@ print("same bits:", torch.equal(gradients(True), gradients(False)))
 
 # %% [markdown]
 r"""
-Nothing is gained. And something can be lost: a layer that was kept in FP32 gets an FP16 backward
-pass that way, with other gradients, and large ones overflow. A custom Function would meet autocast
-in places where its author did not expect it.
+Nothing is gained. And something can be lost. Here is a layer that was kept in FP32, outside of
+autocast, because its gradient is large: 100000, where FP16 ends at 65504.
+"""
+
+
+# %%
+def kept_in_fp32(wrapped):
+    """Return an FP32 layer's gradient, backward() under autocast or not."""
+    layer = torch.nn.Linear(1, 1, bias=False)
+    loss = 1e5 * layer(torch.ones(1, 1)).sum()
+    with torch.autocast("cpu", dtype=torch.float16, enabled=wrapped):
+        loss.backward()
+    return layer.weight.grad.item()
+
+
+# %% tags=["nbval-ignore-output"]
+print("outside of autocast:", kept_in_fp32(False))
+print("under autocast:     ", kept_in_fp32(True))
+
+# %% [markdown]
+r"""
+Autocast cast the matrix product of the backward pass to FP16, and the care was in vain.
 
 *Evaluation needs the scaler:* there is no gradient that could flush, so there is nothing to scale.
-Evaluate with `torch.no_grad()` and, if it is to be as fast as training, under autocast. A loss that
-went through `scaler.scale` is no loss, but a loss times 65536.
+A loss that went through `scaler.scale` is no loss, but a loss times 65536. Under `torch.no_grad()`
+both of these are right:
+"""
+
+# %% tags=["nbval-ignore-output"]
+w = World()
+with torch.no_grad():
+    print("under autocast:", loss_of(w.net, w.batches[0]).item())
+    print("in FP32:       ", fp32_loss(w.net, w.batches[0]).item())
+
+# %% [markdown]
+r"""
+They differ by FP16's rounding, in the fourth or fifth digit. Under autocast an evaluation is as
+fast as training on hardware with FP16 units, and shows the net as it was trained; in FP32 it shows
+the weights without that rounding. Evaluate as the net will be used later, and never compare a
+number of one kind with one of the other.
 
 ## A checkpoint that goes on
 
-A run that was resumed from the weights alone differs from the one that was interrupted, and it has
-been reported for years and for one framework after the other
-([transformers#11663](https://github.com/huggingface/transformers/pull/11663),
-[the_well#77](https://github.com/PolymathicAI/the_well/issues/77)). To go on bit for bit one needs
-all that a step reads: the weights; the optimizer's momentum, and its learning rate; the scheduler's
-count; the scaler's scale **and** its growth tracker; and the state of the random numbers, for
-dropout and for the order of the data. On a GPU these are `torch.get_rng_state()` and
-`torch.cuda.get_rng_state_all()`, and numpy's and Python's if the data loader uses them.
+A run resumed from its weights alone goes on differently, as is reported of one framework after the
+other ([transformers#11663](https://github.com/huggingface/transformers/pull/11663),
+[the_well#77](https://github.com/PolymathicAI/the_well/issues/77)). To go on bit for bit takes all
+that a step reads: the weights; the optimizer's momentum and learning rate; the scheduler's count;
+the scaler's scale **and** its growth tracker; and the state of the random numbers, for dropout and
+for the order of the data: `torch.get_rng_state()`, on a GPU `torch.cuda.get_rng_state_all()` as
+well, and numpy's and Python's if the data loader uses them.
 
 ### t08_6 · A trainer that does it all
 
 - `step(batch)` trains on `loss_of(self.net, batch)` with AMP (autocast ends before `backward()`),
   lets the scheduler step unless the scaler skipped, and returns the loss as a float. (The scale
   stays above 0 here.)
-- `evaluate(batch)` returns the loss as a float, with dropout off, and changes nothing: no `.grad`,
-  no random numbers, no scale, and the net is back in training mode afterwards.
-- `state_dict()` returns all that a resumed training needs, in a form that `torch.save` writes and
-  `torch.load` reads as it comes; `load_state_dict(state)` makes another trainer go on from there,
-  bit for bit. Random numbers are those of `torch` on the CPU. Where the data stands is not the
-  trainer's business here.
+- `evaluate(batch)` returns the loss as a float, with dropout off, under autocast or in FP32 as you
+  like, and changes nothing: no `.grad`, no random numbers, no scale, and the net is back in
+  training mode afterwards.
+- `state_dict()` returns all that a resumed training needs; `load_state_dict(state)` makes another
+  trainer go on from there, bit for bit. Random numbers are those of `torch` on the CPU. Where the
+  data stands is not the trainer's business here.
+
+In between the state goes through a file. `torch.load` reads tensors, numbers, text, and lists and
+dicts of them; for anything else its default `weights_only=True` raises an `UnpicklingError`, since
+unpickling an object can run code. So store `state_dict()`s, not the net or the optimizer itself.
 """
 
 
 # %% tags=["setup"]
 import io
+import pickle
 
 
 def apparatus(seed, scale=256.0):
-    """Return a net with dropout, its optimizer with momentum, a scheduler and a scaler."""
+    """Return a net with dropout, SGD, a scheduler and a scaler."""
     torch.manual_seed(seed)
-    layers = torch.nn.Linear(4, 8), torch.nn.Dropout(0.5), torch.nn.ReLU(), torch.nn.Linear(8, 1)
-    net = torch.nn.Sequential(*layers)
+    nn = torch.nn
+    first, second = nn.Linear(4, 8), nn.Linear(8, 1)
+    net = nn.Sequential(first, nn.Dropout(0.5), nn.ReLU(), second)
     sgd = torch.optim.SGD(net.parameters(), lr=2**-6, momentum=0.5)
     scheduler = torch.optim.lr_scheduler.StepLR(sgd, 2, 0.5)
-    return net, sgd, scheduler, torch.amp.GradScaler("cpu", init_scale=scale, growth_interval=3)
+    options = {"init_scale": scale, "growth_interval": 3}
+    return net, sgd, scheduler, torch.amp.GradScaler("cpu", **options)
 
 
 def through_a_file(state):
@@ -1176,19 +1347,25 @@ def through_a_file(state):
     file = io.BytesIO()
     torch.save(state, file)
     file.seek(0)
-    return torch.load(file)
+    try:
+        return torch.load(file)
+    except pickle.UnpicklingError:
+        advice = "torch.load refuses objects: save their state_dict()s"
+        raise pickle.UnpicklingError(advice) from None
 
 
 def bits(net):
     """Return all weights and biases as exact text."""
-    return [x.hex() for p in net.parameters() for x in p.detach().flatten().tolist()]
+    flat = torch.cat([p.detach().flatten() for p in net.parameters()])
+    return [w.hex() for w in flat.tolist()]
 
 
 def parts(trainer):
     """Return, by name, everything that a step depends on."""
     sgd, found = trainer.optimizer, {"weights": bits(trainer.net)}
-    memory = [sgd.state[p].get("momentum_buffer") for p in trainer.net.parameters()]
-    found["momentum"] = [None if m is None else m.tolist() for m in memory]
+    states = [sgd.state[p] for p in trainer.net.parameters()]
+    memory = [one.get("momentum_buffer") for one in states]
+    found["momentum"] = [m if m is None else m.tolist() for m in memory]
     found["rate"] = sgd.param_groups[0]["lr"]
     found["schedule"] = trainer.scheduler.last_epoch
     found["scale"], found["count"] = state(trainer.scaler)
@@ -1219,7 +1396,7 @@ class Trainer:
         ### END SOLUTION
 
     def evaluate(self, batch):
-        """Return the loss of one batch as a float and change nothing."""
+        """Return the loss of a batch as a float and change nothing."""
         ### BEGIN SOLUTION
         self.net.eval()
         with torch.no_grad():
@@ -1263,7 +1440,7 @@ with task("t08_6"):
         net = linear({})
         sgd = torch.optim.SGD(net.parameters(), lr=0.25)
         scheduler = torch.optim.lr_scheduler.StepLR(sgd, 1, 0.5)
-        scaler = torch.amp.GradScaler("cpu", init_scale=16.0, growth_interval=2)
+        scaler = torch.amp.GradScaler("cpu", init_scale={}, growth_interval=2)
         trainer, seen = Trainer(net, sgd, scheduler, scaler), []
         for x, y in {}:
             loss = trainer.step((torch.tensor([[x]]), torch.tensor([[[y]]])))
@@ -1277,7 +1454,7 @@ with task("t08_6"):
     kept = "the gradient of the batch before was still there: zero_grad"
     traps = {scaled: [(64.0, [1.0, 0.0]), (256.0, [1.0, 1.0]), (32.0, [1.125, 1.0])]}
     traps |= {kept: [(4.0, [1.0, 0.0]), (16.0, [1.031, 1.0]), (0.9384765625, [1.153, 1.016])]}
-    check(story.format("0.0, 0.0", batches, look), right, steps, traps)
+    check(story.format("0.0, 0.0", 16.0, batches, look), right, steps, traps)
     batches = [([1.0, 1.0], 4.0), ([inf, 1.0], 1.0), ([1.0, 1.0], 2.0), ([1.0, -inf], 1.0)]
     look = '(scheduler.last_epoch, sgd.param_groups[0]["lr"], *state(scaler))'
     right = [(1, 0.125, 16.0, 1), (1, 0.125, 8.0, 0), (2, 0.0625, 8.0, 1), (2, 0.0625, 4.0, 0)]
@@ -1286,10 +1463,14 @@ with task("t08_6"):
     traps = {
         anyway: [(1, 0.125, 16.0, 1), (2, 0.0625, 8.0, 0), (3, 2**-5, 8.0, 1), (4, 2**-6, 4.0, 0)]
     }
-    check(story.format("1.0, 1.0", batches, look), right, waits, traps)
+    check(story.format("1.0, 1.0", 16.0, batches, look), right, waits, traps)
     batches = [([1.0, 1.0], 4.0)] * 3
     look = "scheduler.last_epoch"
-    check(story.format("1.0, 1.0", batches, look), [1, 2, 3], waits, {growing: [1, 1, 2]})
+    check(story.format("1.0, 1.0", 16.0, batches, look), [1, 2, 3], waits, {growing: [1, 1, 2]})
+    by_loss = "the loss was finite, its scaled gradient was not: ask the scaler, not the loss"
+    call = story.format("1.0, 1.0", 2.0**40, batches, "(scheduler.last_epoch, scaler.get_scale())")
+    right = [(0, 2.0**39), (0, 2.0**38), (0, 2.0**37)]
+    check(call, right, waits, {by_loss: [(1, 2.0**39), (2, 2.0**38), (3, 2.0**37)]})
     outside = "autocast ends before backward()"
     spy = """
         net, seen = linear({}), []
@@ -1411,15 +1592,16 @@ with task("t08_6"):
             scaler.update()
         return [x.hex() for p in net.parameters() for x in p.detach().flatten().tolist()]
 
-    def t08_6_plain(weights, batches):
+    def t08_6_plain(weights, batches, scale=16.0):
         """Return losses, weights, taken steps and scaler states, step by step, in float64."""
-        w, rate, scale, count, rows = torch.tensor(weights).double(), 0.25, 16.0, 0, []
+        w, rate, count, rows = torch.tensor(weights).double(), 0.25, 0, []
         taken = 0
         for x, y in batches:
             x = torch.tensor(x).double()
             error = (x * w).sum() - y
             gradient = 2 * error * x
-            good = bool(gradient.isfinite().all())
+            # From 65520 on, FP16 rounds to inf.
+            good = bool(gradient.isfinite().all() and (2 * error * scale).abs() < 65520)
             if good:
                 w, rate, taken, count = w - rate * gradient, rate / 2, taken + 1, count + 1
             else:
@@ -1445,10 +1627,14 @@ with task("t08_6"):
     for k in range(3):
         batches = t08_6_one_hot(good=True)
         right = [row[:2] for row in t08_6_plain([0.0, 0.0], batches)]
-        check(story.format("0.0, 0.0", batches, "(loss, read(net))"), right, steps)
+        check(story.format("0.0, 0.0", 16.0, batches, "(loss, read(net))"), right, steps)
         batches = [([1.0, inf], 1.0), *t08_6_one_hot(good=False), ([1.0, 0.0], 2.0)]
         right = [row[2] for row in t08_6_plain([1.0, 2.0], batches)]
-        check(story.format("1.0, 2.0", batches, look), right, waits)
+        check(story.format("1.0, 2.0", 16.0, batches, look), right, waits)
+        batches = [([1.0, 0.0], 4.0), *t08_6_one_hot(good=True), ([0.0, 1.0], -1.0)]
+        scale = 2.0 ** (14 + k)
+        right = [row[2] for row in t08_6_plain([1.0, 2.0], batches, scale)]
+        check(story.format("1.0, 2.0", scale, batches, look), right, waits)
         check(spy.format("1.0, 2.0, 3.0", k + 2, 3), [False] * (k + 2), outside)
         w = [float(t08_6_random.randint(-5, 5)) for _ in range(2)]
         rows = [[float(t08_6_random.randint(-5, 5)) for _ in "xy"] for _ in range(6)]
@@ -1479,10 +1665,11 @@ from ampcourse.diagnose import watch
 # %% tags=["nbval-ignore-output"]
 for loop in loops:
     w = World()
-    with suppress(Exception), watch(w.net, w.optimizer, w.scaler) as report:
+    watched = watch(w.net, w.optimizer, w.scaler)
+    with suppress(Exception), watched as report:
         loop(w)
     kinds = [finding.kind for finding in report.findings]
-    print(loop.__name__, *[kind for kind in kinds if kind != "nonfinite_input"])
+    print(loop.__name__, *[k for k in kinds if k != "nonfinite_input"])
 
 # %% [markdown]
 r"""
@@ -1496,13 +1683,15 @@ First your predictions:
 """
 
 # %% tags=["nbval-ignore-output"]
-found = [attempt(loop, World()).startswith("nothing") for loop in loops]
-names = "".join(name for name, quiet in zip("abcdefghij", found, strict=True) if quiet)
-lengths = [update_length(10.0, 1.0, 65536.0, first) for first in (True, False)]
+quiet = [f for f in loops if attempt(f, World()) == "nothing"]
+names = "".join(loop.__name__[-1] for loop in quiet)
+right = update_length(10.0, 1.0, 65536.0, True)
+wrong = update_length(10.0, 1.0, 65536.0, False)
 print(f"silent:     you said {my_silent}; {names}")
-print(f"too small:  you said {my_shrink}; {lengths[0] / lengths[1]:.0f} times")
-print(f"evaluation: you said {my_evaluation}; autocast, if it is to be fast; no scaler")
-print(f"checkpoint: you said {my_resume}; optimizer, scheduler, scaler, random numbers")
+print(f"too small:  you said {my_shrink}; {right / wrong:.0f} times")
+print(f"evaluation: you said {my_evaluation}; none (for speed, autocast)")
+print(f"checkpoint: you said {my_resume};")
+print("            optimizer, scheduler, scaler, random numbers")
 
 # %% [markdown]
 r"""
@@ -1524,7 +1713,9 @@ r"""
 - **"Half but found Float: cast the layer to half."** Take it into the autocast region (loop i).
 - **"The backward pass belongs under autocast."** At best it comes out the same without; a layer
   kept in FP32 gets an FP16 backward pass.
-- **"Evaluation needs a scaler."** It has no gradients (t08_6).
+- **"Evaluation needs a scaler."** It has no gradients, and may go without autocast, too (t08_6).
+- **"A finite loss means a step."** Its scaled gradient may overflow, as it often does when a
+  training starts; ask the scaler (t08_6).
 - **"The scheduler steps after each batch."** After each step that was taken (loop f, t08_6).
 - **"Weights and optimizer make a checkpoint."** The scheduler, the scaler's two numbers and the
   random numbers belong to it (t08_6).

@@ -1,0 +1,14 @@
+# message: an inf went into the weights
+def penalised_step(net, optimizer, scaler, rows, weight):
+    """Take one training step on score plus a penalty on its gradient; return the penalty."""
+    optimizer.zero_grad()
+    x = rows.clone().requires_grad_()
+    loss = score(net, x)
+    (scaled,) = torch.autograd.grad(scaler.scale(loss), x, create_graph=True)
+    gradient = scaled / scaler.get_scale()
+    penalty = weight * gradient.square().sum()
+    scaler.scale(loss + penalty).backward()
+    scaler.unscale_(optimizer)
+    optimizer.step()
+    scaler.update()
+    return penalty.item()
