@@ -79,23 +79,30 @@ def _no(*_: Any) -> bool:
 
 
 def tensordot(a: Tensor, b: Tensor, dims_a: Sequence[int], dims_b: Sequence[int]) -> Tensor:
-    """Contract dimensions of two tensors by one matrix product, or dot product if that is all."""
+    """Contract dimensions of two tensors by one matrix product; all of them by a sum of products.
+
+    Which kernel adds up that sum depends on the memory layout, and the last bit on the kernel.
+    """
     if a.dtype != b.dtype:
         raise RuntimeError(f"both inputs should have same dtype, got {a.dtype} and {b.dtype}")
     dims_a, dims_b = [d % a.dim() for d in dims_a], [d % b.dim() for d in dims_b]
     for d, e in zip(dims_a, dims_b, strict=True):
         if b.shape[e] == 1:
-            a = a.sum(d, keepdim=True)
+            a = a.sum(d, keepdim=True, dtype=a.dtype)
         elif a.shape[d] == 1:
-            b = b.sum(e, keepdim=True)
+            b = b.sum(e, keepdim=True, dtype=b.dtype)
     kept_a = [d for d in range(a.dim()) if d not in dims_a]
     kept_b = [d for d in range(b.dim()) if d not in dims_b]
     rows, columns = [a.shape[d] for d in kept_a], [b.shape[d] for d in kept_b]
     contracted = prod(a.shape[d] for d in dims_a)
-    left = a.permute(kept_a + dims_a).reshape(prod(rows), contracted)
-    right = b.permute(dims_b + kept_b).reshape(contracted, prod(columns))
+    left, right = a.permute(kept_a + dims_a), b.permute(dims_b + kept_b)
     if prod(rows) == prod(columns) == 1:
-        return torch.dot(left.flatten(), right.flatten()).reshape(rows + columns)
+        if left.is_contiguous() and right.is_contiguous():
+            total = torch.dot(left.flatten(), right.flatten())
+        else:
+            total = (left.squeeze() * right.squeeze()).sum(dtype=a.dtype)
+        return total.reshape(rows + columns)
+    left, right = left.reshape(prod(rows), contracted), right.reshape(contracted, prod(columns))
     return torch.mm(left, right).reshape(rows + columns)
 
 
