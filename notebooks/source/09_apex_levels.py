@@ -177,6 +177,35 @@ draw()
 rows = zip(OVERRIDES, buttons, strict=True)
 widgets.VBox([*[widgets.VBox([widgets.Label(name), b]) for name, b in rows], picture])
 
+
+# %% [markdown]
+r"""
+Have you an answer to all four? Then open what the same observation says:
+"""
+
+# %%
+from IPython.display import Markdown
+
+
+# %%
+def changes(one, two):
+    rows = [f"{row} {one[row]} → {two[row]}" for row in one if one[row] != two[row]]
+    return ", ".join(rows) or "nothing"
+
+
+# %%
+levels, kept = columns(), columns(keep_batchnorm_fp32=True)
+cast, mastered = columns(keep_batchnorm_fp32=False), columns(master_weights=True)
+answers = {
+    "`keep_batchnorm_fp32=True` changes in O3": changes(levels["O3"], kept["O3"]),
+    "`keep_batchnorm_fp32=False` changes in O2": changes(levels["O2"], cast["O2"]),
+    "`master_weights=True` changes in O3": changes(levels["O3"], mastered["O3"]),
+    "From there to O2 it is only": changes(mastered["O3"], levels["O2"]),
+    "O1 says": ", ".join({*kept["O1"].values(), *mastered["O1"].values()}),
+}
+items = "\n".join(f"- {question}: {answer}." for question, answer in answers.items())
+Markdown(f"<details><summary>The answers</summary>\n\n{items}\n\n</details>")
+
 # %% [markdown]
 r"""
 ### t09_1 · Which type is what?
@@ -239,6 +268,7 @@ with task("t09_1"):
     bf16 = "Apex knew no BF16: O2 and O3 are FP16"
     norm_half = "O2 keeps batch norm's parameters in FP32"
     ignored = "keep_batchnorm_fp32 decides in O2 and in O3 alike"
+    given = "False is a choice, too: only None means that nothing was said"
     traps = {o1_casts: [full, kept, kept, half, half, kept]}
     traps |= {
         bf16: [
@@ -248,6 +278,7 @@ with task("t09_1"):
     }
     traps |= {norm_half: [full, full, half, half, half, kept]}
     traps |= {ignored: [full, full, kept, half, kept, half]}
+    traps |= {given: [full, full, kept, half, kept, kept]}
     check(call.format(0), [full, full, kept, half, half, kept], params, traps)
     o1 = "fp32 fp16 fp16 fp16 fp32 fp16"
     norm_out = "a batch norm with FP32 parameters puts out what it gets: FP16 stays FP16"
@@ -266,6 +297,7 @@ with task("t09_1"):
     fp32_grads = "Apex makes FP32 gradients only for the masters: backward leaves FP16 for FP16"
     o1_grads = "the way back passes the cast, too: an FP32 weight gets an FP32 gradient"
     traps = {fp32_grads: [full] * 6, o1_grads: [full, half, kept, half, half, kept]}
+    traps |= {given: [full, full, kept, half, kept, kept]}
     check(call.format(2), [full, full, kept, half, half, kept], grads, traps)
     copy = "O2's optimizer steps the FP32 masters, not the FP16 copy"
     o3_masters = "O3 has no masters: its optimizer steps FP16"
@@ -279,8 +311,6 @@ with task("t09_1"):
     import torch
     from torch import nn
 
-    from ampcourse.amp import opt_levels
-
     t09_1_random = Random(901)
     t09_1_makers = {
         "linear": lambda: nn.Linear(4, 4),
@@ -288,28 +318,40 @@ with task("t09_1"):
         "relu": nn.ReLU,
         "softmax": lambda: nn.Softmax(1),
     }
+    # The casts are written out here, as Apex's sources have them (lists of functions:
+    # apex/amp/lists; casts of the model: apex/fp16_utils), and torch finds the types: nothing of
+    # this course's own levels is asked.
+    t09_1_spared = {"O0": True, "O1": True, "O2": True, "O3": False}
+
+    def t09_1_o1(layer, x):
+        """Call a layer with the cast that O1's lists have for its function, if any."""
+        if isinstance(layer, nn.Linear):
+            return nn.functional.linear(x.half(), layer.weight.half(), layer.bias.half())
+        return layer(x.float() if isinstance(layer, nn.Softmax) else x)
 
     def t09_1_seen(layers, level, keep):
         """Let torch run such a net, and note the types; each column as text."""
-        model = nn.Sequential(*[t09_1_makers[layer]() for layer in layers])
-        sgd = torch.optim.SGD(model.parameters(), lr=0.1)
-        options = {"opt_level": level, "keep_batchnorm_fp32": keep, "verbosity": 0}
-        model, sgd = opt_levels.initialize(model, sgd, **options)
-        flows = []
-        for layer in model:
-            layer.register_forward_hook(lambda _, __, out: flows.append(out.dtype))
-        with opt_levels.scale_loss(model(torch.randn(6, 4)).sum(), sgd) as scaled:
-            scaled.backward()
-            gradients = [p.grad.dtype for p in model.parameters()]
-        opt_levels.deactivate()
-        stepped = iter([p.dtype for p in opt_levels.master_params(sgd)])
-        gradient, rows = iter(gradients), []
-        for layer, flow in zip(model, flows, strict=True):
-            own = [(p.dtype, next(gradient), next(stepped)) for p in layer.parameters()]
-            one = own[0] if own else (None, None, None)
-            rows.append((one[0], flow, one[1], one[2]))
+        made = [t09_1_makers[layer]() for layer in layers]
+        spared = t09_1_spared[level] if keep is None else keep
+        x = torch.randn(6, 4)
+        if level in ("O2", "O3"):
+            x = x.half()
+            for layer in made:
+                if not (spared and isinstance(layer, nn.BatchNorm1d)):
+                    layer.half()
+        rows = []
+        for layer in made:
+            x = t09_1_o1(layer, x) if level == "O1" else layer(x)
+            rows.append((layer, x.dtype))
+        x.float().sum().backward()
         text = {torch.float32: "fp32", torch.float16: "fp16", None: "-"}
-        return [" ".join(text[row[k]] for row in rows) for k in range(4)]
+        columns = []
+        for layer, flow in rows:
+            p = next(layer.parameters(), None)
+            own, gradient = (None, None) if p is None else (p.dtype, p.grad.dtype)
+            stepped = p.detach().float().dtype if level == "O2" and own else own
+            columns.append([text[kind] for kind in (own, flow, gradient, stepped)])
+        return [" ".join(column) for column in zip(*columns, strict=True)]
 
     t09_1_cases = []
     for level, keep in (
@@ -374,8 +416,9 @@ r"""
 
 `to_o2(model)` changes a model in place and returns it:
 
-- all floating-point parameters and buffers become FP16, but for those of batch norms, which keep
-  every bit. Other normalisations are cast like everything else, and integers stay integers;
+- all floating-point parameters and buffers, FP64 ones as well, become FP16, but for those of batch
+  norms, which keep every bit. Other normalisations are cast like everything else, and integers
+  stay integers;
 - parameters stay the same objects;
 - when the model is called, floating-point tensors among its arguments (positional ones only) are
   cast to FP16, others are not touched, and its output (one tensor) comes back in FP32.
@@ -384,7 +427,8 @@ Batch norms are the instances of `nn.modules.batchnorm._BatchNorm`, in all dimen
 
 `make_masters(optimizer)` puts an FP32 copy in the place of each FP16 parameter in
 `optimizer.param_groups` and returns the list of pairs `(parameter, master)`, in order. FP32
-parameters stay, and are in no pair.
+parameters stay, and are in no pair. A master is a parameter like any other: a leaf (no tensor was
+computed to make it, as far as autograd knows) that requires a gradient.
 """
 
 
@@ -455,6 +499,7 @@ with task("t09_2"):
     ends = "floating-point inputs become FP16, others stay, and the output is FP32"
     same = "parameters stay the same objects: the optimizer holds on to them"
     copies = "an FP32 copy for each FP16 parameter, and none for others"
+    leaves = "a master is a leaf that requires a gradient, and sits in the optimizer"
     moves = "the optimizer steps the masters: FP32, with memory of their own"
     check("kind(Net().first.weight) + kind(to_o2(Net()).first.weight)", "fp32fp16", halves)
     call = """
@@ -479,6 +524,28 @@ with task("t09_2"):
     traps |= {integers: [*right[:3], "fp16", *right[4:]], everything: right[:4] + ["fp16"] * 2}
     traps |= {statistics: [*right[:5], "fp16"]}
     check(call.format(names), right, halves, traps)
+    call = """
+        norms = {}
+        model = to_o2(nn.Sequential(*norms))
+        return [kind(norm.weight) for norm in model]
+    """
+    text = "[nn.BatchNorm1d(2), nn.BatchNorm2d(2), nn.BatchNorm3d(2), nn.SyncBatchNorm(2)]"
+    common = "ask for the common class of them all"
+    third = f"BatchNorm3d is a batch norm as well: {common}"
+    synced = f"a batch norm that synchronises over GPUs is one as well: {common}"
+    traps = {third: ["fp32", "fp32", "fp16", "fp16"], everything: ["fp16"] * 4}
+    traps |= {synced: ["fp32", "fp32", "fp32", "fp16"]}
+    traps |= {f"only BatchNorm1d was spared: {common}": ["fp32", "fp16", "fp16", "fp16"]}
+    traps |= {f"only BatchNorm2d was spared: {common}": ["fp16", "fp32", "fp16", "fp16"]}
+    check(call.format(text), ["fp32"] * 4, halves, traps)
+    call = """
+        model = nn.Sequential(nn.Linear(2, 3).double(), nn.PReLU().bfloat16())
+        return [kind(p) for p in to_o2(model).parameters()]
+    """
+    wide, brain = "FP64 is cast as well: ask is_floating_point", "BF16 is cast to FP16, too"
+    traps = {wide: ["torch.float64"] * 2 + ["bf16"], brain: ["fp16", "fp16", "bf16"]}
+    traps |= {f"{wide}.": ["torch.float64"] * 2 + ["fp16"]}
+    check(call, ["fp16"] * 3, halves, traps)
     call = """
         norm = to_o2(Net()).norm
         numbers = norm.weight.tolist() + norm.running_var.tolist()
@@ -535,6 +602,18 @@ with task("t09_2"):
     extra = [*good[0], ("fp32", "fp32", True)]
     traps |= {for_all: (extra, [True] * 3, False, ["fp32"] * 3)}
     check(call.format("half"), good, copies, traps)
+    call = """
+        param = nn.Parameter(torch.ones(2).half())
+        sgd = torch.optim.SGD([param, nn.Parameter(torch.ones(2))], lr=1.0)
+        pairs = make_masters(sgd)
+        held = sgd.param_groups[0]["params"]
+        return [(m.is_leaf, m.requires_grad, m is held[0]) for _, m in pairs]
+    """
+    hangs = "after float() alone autograd knows where the master came from: detach it"
+    idle = "detach() gives a tensor that requires no gradient: make it an nn.Parameter"
+    traps = {hangs: [(False, True, True)], idle: [(True, False, True)]}
+    traps |= {loose: [(True, True, False)]}
+    check(call, [(True, True, True)], leaves, traps)
     call = """
         param = nn.Parameter(torch.ones(1).half())
         sgd = torch.optim.SGD([param], lr={})
@@ -622,6 +701,26 @@ with task("t09_2"):
         where = [[k == place for k in range(6)] for place in places]
         right = (where, [True] * len(places), ["fp32"] * 6, [not half for half in halved])
         check(text, right, copies)
+        text = f"[nn.SyncBatchNorm({count}), nn.BatchNorm{dim}d({count}), nn.LayerNorm({count})]"
+        right = ["fp32"] * 4 + ["fp16"] * 2 + (["fp32"] * 2 + ["torch.int64"]) * 2
+        check(build.format(text), right, halves)
+        kinds = t09_2_random.choices(["double", "bfloat16", "float", "half"], k=3)
+        kinds.insert(dim, "double")
+        text = f"""
+            model = nn.ParameterList(torch.ones(2).to(getattr(torch, k)) for k in {kinds})
+            model.register_buffer("table", torch.ones(2).{kinds[0]}())
+            return [*all_types(to_o2(model)).values()]
+        """
+        check(text, ["fp16"] * 5, halves)
+        text = f"""
+            params = [nn.Parameter(torch.rand(k).half()) for k in range(1, {dim + 3})]
+            adam = torch.optim.Adam([{{"params": params[:2]}}, {{"params": params[2:]}}])
+            masters = [m for _, m in make_masters(adam)]
+            held = [p for group in adam.param_groups for p in group["params"]]
+            own = [any(m is p for p in held) for m in masters]
+            return [[m.is_leaf and m.requires_grad for m in masters], own]
+        """
+        check(text, [[True] * (dim + 2)] * 2, leaves)
         power, steps = 2.0 ** t09_2_random.randint(-16, -12), t09_2_random.choice((-1.0, -2.0))
         master = 1.0 - 3 * power * steps
         check(call.format(power, steps), (master.hex(), "0x1.0000000000000p+0"), moves)
@@ -657,8 +756,9 @@ notebook and got other results for O0, O2 and O3 once O1 had run
 
 `patch(owner, lists)` replaces functions of `owner` (anything with attributes) and returns a
 function without arguments that puts the very same functions back. `lists` maps rules to names of
-functions; a name that the owner lacks is passed over. Before a patched function is called, its
-arguments, positional and by keyword, are changed by its rule:
+functions; a name that the owner lacks is passed over. A name may stand on two lists (which rule
+wins then is not asked): taken off, it is what it was before `patch`. Before a patched function is
+called, its arguments, positional and by keyword, are changed by its rule:
 
 | rule | does |
 |---|---|
@@ -733,8 +833,9 @@ def patch(owner, lists):
     for rule, names in lists.items():
         for name in names:
             if hasattr(owner, name):
-                originals[name] = getattr(owner, name)
-                setattr(owner, name, wrap(originals[name], rule))
+                function = getattr(owner, name)  # on a second list, it is a wrapper by now
+                originals.setdefault(name, function)
+                setattr(owner, name, wrap(function, rule))
 
     def undo():
         for name, function in originals.items():
@@ -766,10 +867,23 @@ with task("t09_3"):
         "owner.product(A, H), owner.product(A, weight=A), owner.softmax(H, x=H), owner.softmax(A)"
     )
     keywords = "keyword arguments are cast as well"
-    closure = "all patched functions call the one that was patched last: bind each one's own"
+    closure = (
+        "all patched functions call the one that was patched last: a variable of the loop is "
+        "looked up at the call, so bind its value, by a function or a default argument"
+    )
+    same_rule = (
+        "all patched functions follow the rule that came last: a variable of the loop is looked "
+        "up at the call, so bind its value"
+    )
     right = [fp16s, fp16s, fp32s, "softmax fp32"]
     traps = {keywords: [fp16s, "product fp16 fp32", "softmax fp32 fp16", right[3]]}
     traps |= {closure: ["add fp16 fp16", "add fp16 fp16", "add fp32 fp32", "add fp32"]}
+    traps |= {
+        same_rule: ["product fp32 fp32", "product fp32 fp32", "softmax fp16 fp16", "softmax fp32"]
+    }
+    traps |= {
+        f"{closure}, and the rule as well": [*["add fp32 fp32"] * 2, "add fp16 fp16", "add fp32"]
+    }
     check(call.format(text), right, casts, traps)
     text = "owner.add(H, H), owner.add(H, 2.0), owner.add(A, A), owner.add(A, H), owner.add(H, y=A)"
     right = ["add fp16 fp16", "add fp16 float", "add fp32 fp32", "add fp32 fp32", "add fp32 fp32"]
@@ -787,6 +901,7 @@ with task("t09_3"):
     right = ["product torch.int64 int NoneType bool float", "relu fp16 fp32", "softmax torch.bool"]
     integers = "only floating-point tensors are cast: an index in FP16 is no index"
     traps = {integers: ["product fp16 int NoneType bool float", right[1], "softmax fp32"]}
+    traps |= {closure: [right[0].replace("product", "add"), right[1], "add torch.bool"]}
     check(call.format(text), right, others, traps)
     call = """
         owner, w, x = Owner(), fp32(0.1, 3.0).requires_grad_(), fp32(2.0, 4.0)
@@ -822,6 +937,16 @@ with task("t09_3"):
     traps = {stays: (patched, patched, False), early: ([True] * 4, [True] * 4, False)}
     traps |= {one_left: (patched, [False, False, True, True], False)}
     check(call, (patched, [True] * 4, False), undone, traps)
+    call = """
+        owner = Owner()
+        before = owner.add, owner.softmax
+        undo = patch(owner, {"to_fp16": ["add"], "to_fp32": ["softmax"], "promote": ["add"]})
+        undo()
+        return owner.add is before[0], owner.softmax is before[1]
+    """
+    first_wrapper = "a name on two lists: what was saved the second time is the first patch"
+    traps = {first_wrapper: (False, True), stays: (False, False)}
+    check(call, (True, True), undone, traps)
     ### BEGIN HIDDEN TESTS
     from random import Random
 
@@ -904,6 +1029,17 @@ with task("t09_3"):
             return sorted(patched), same, owner.relu(fp16(), fp32())
         """
         check(call, (sorted(names), [True] * 4, "relu fp16 fp32"), undone)
+        again = t09_3_random.sample(names, 2)
+        call = f"""
+            owner = Owner()
+            before = dict(vars(owner))
+            lists = {{"promote": {again}, {order[0]!r}: {names}, {order[1]!r}: {again[:1]}}}
+            undo = patch(owner, lists)
+            patched = [name for name, f in vars(owner).items() if f is not before[name]]
+            undo()
+            return sorted(patched), [f is before[name] for name, f in vars(owner).items()]
+        """
+        check(call, (sorted(names), [True] * 4), undone)
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -938,12 +1074,14 @@ Write `scale_loss(loss, optimizer, scaler)` as a context manager, for FP32 param
 generator with one `yield` under `@contextmanager` is enough.)
 
 - It gives the loss in FP32, times `scaler.scale`.
-- On leaving, the gradients of the optimizer's parameters are divided by that scale, in
-  `p.grad`; some may be None. `optimizer.zero_grad()` came before, so there are no older ones.
+- On leaving, the gradients of all the optimizer's parameters, in all its groups, are divided by
+  that scale, in `p.grad`; some may be None. `optimizer.zero_grad()` came before, so there are no
+  older ones.
 - Were all finite, that is one good step more (`scaler.good`). With `scaler.window` good steps in a
   row the scale doubles, but to no more than `scaler.ceiling`, and the count starts again at 0.
-- Was one inf or NaN, the scale halves, the count starts again at 0, and the next
-  `optimizer.step()` leaves no trace, neither in values nor in momentum. Only that one.
+- Was one element of one of them inf or NaN, the scale halves, the count starts again at 0, and the
+  next `optimizer.step()` leaves no trace, neither in values nor in momentum. Only that one, and
+  only of this optimizer: a script can have several, each with its scaler.
 
 Scales are powers of two here.
 """
@@ -971,6 +1109,31 @@ def run(manager, gradients, lr=1.0, momentum=0.0, **options):
         sgd.step()
         seen.append((w.item(), float(scaler.scale), int(scaler.good)))
     return seen
+
+
+def run_three(manager, gradients, scale=8.0, lr=1.0):
+    """Give one step three gradients, in groups of 2 and 1; return parameters and scale."""
+    a, b, c = params = [nn.Parameter(torch.zeros(2)) for _ in gradients]
+    sgd, scaler = torch.optim.SGD([{"params": [a, b]}, {"params": [c]}], lr=lr), Scaler(scale)
+    terms = [(p * torch.tensor(g)).sum() for p, g in zip(params, gradients, strict=True)]
+    with manager(sum(terms), sgd, scaler) as scaled_loss:
+        scaled_loss.backward()
+    sgd.step()
+    return [p.tolist() for p in params], float(scaler.scale)
+
+
+def run_two(manager, one, two):
+    """Let two optimizers take two steps, each with a gradient of its own; return both weights."""
+    weights = [nn.Parameter(torch.zeros(1)) for _ in range(2)]
+    sgds, scalers = [torch.optim.SGD([w], lr=1.0) for w in weights], [Scaler(), Scaler()]
+    for gradients in zip(one, two, strict=True):
+        for w, sgd, scaler, gradient in zip(weights, sgds, scalers, gradients, strict=True):
+            sgd.zero_grad()
+            with manager((w * gradient).sum(), sgd, scaler) as scaled_loss:
+                scaled_loss.backward()
+        for sgd in reversed(sgds):
+            sgd.step()
+    return [w.item() for w in weights]
 
 
 # %% task="t09_4" forbids=["ampcourse.amp", "apex"]
@@ -1065,6 +1228,39 @@ with task("t09_4"):
     traps = {zeroed: [(-1.0, 8.0), (-1.5, 4.0), (-2.75, 4.0)]}
     traps |= {put_back: [(-1.0, 8.0), (-1.0, 4.0), (-inf, 4.0)]}
     check(call.format("[1.0, -inf, 1.0]", 0.5), right, skips, traps)
+    call = "run_three(scale_loss, {})"
+    zero, down = [0.0, 0.0], [-1.0, -1.0]
+    last_only = "only the last gradient decided: once found, an inf stays found"
+    first_only = "only the first gradient decided: look at all of them"
+    apart = "a step is taken with all parameters or with none"
+    largest = "the largest element is not enough: -inf is the smallest"
+    added = "a sum can be infinite where no element is: ask each element"
+    cancelled = "+inf and -inf add up to NaN: ask each element for isfinite"
+    skipped = [zero] * 3, 4.0
+    traps = {last_only: ([[-inf, -1.0], down, down], 8.0), apart: ([zero, down, down], 4.0)}
+    check(call.format("[[inf, 1.0], [1.0, 1.0], [1.0, 1.0]]"), skipped, skips, traps)
+    traps = {first_only: ([down, down, [-1.0, -inf]], 8.0), apart: ([down, down, zero], 4.0)}
+    check(call.format("[[1.0, 1.0], [1.0, 1.0], [1.0, inf]]"), skipped, skips, traps)
+    traps = {largest: ([down, [inf, -1.0], down], 8.0), apart: ([down, zero, down], 4.0)}
+    check(call.format("[[1.0, 1.0], [-inf, 1.0], [1.0, 1.0]]"), skipped, skips, traps)
+    traps = {cancelled: ([[-inf, inf], down, down], 8.0), apart: ([zero, down, down], 4.0)}
+    check(call.format("[[inf, -inf], [1.0, 1.0], [1.0, 1.0]]"), skipped, skips, traps)
+    call = """
+        w, scaler = nn.Parameter(torch.zeros(2)), Scaler(1.0)
+        sgd = torch.optim.SGD([w], lr=2.0**-127)
+        with scale_loss((w * 2.0**127).sum(), sgd, scaler) as scaled_loss:
+            scaled_loss.backward()
+        sgd.step()
+        return w.tolist(), w.grad.tolist(), float(scaler.scale)
+    """
+    wide = [2.0**127] * 2
+    check(call, (down, wide, 1.0), skips, {added: (zero, wide, 0.5)})
+    call = "run_two(scale_loss, {}, {})"
+    all_of_it = (
+        "the other optimizer's step was skipped: replace step on the object, not on its class"
+    )
+    traps = {all_of_it: [-inf, -1.0], f"{all_of_it}.": [-1.0, -1.0]}
+    check(call.format("[inf, 1.0]", "[1.0, 1.0]"), [-1.0, -2.0], skips, traps)
     ### BEGIN HIDDEN TESTS
     from random import Random
 
@@ -1101,7 +1297,30 @@ with task("t09_4"):
             scaled.backward()
         return w.grad.tolist(), b.grad.tolist(), unused.grad
     """
+
+    def t09_4_three(gradients, scale, lr):
+        """Let torch's optimizer and scaler take one step with three gradients."""
+        params = [torch.nn.Parameter(torch.zeros(2)) for _ in gradients]
+        sgd = torch.optim.SGD([{"params": params[:2]}, {"params": params[2:]}], lr=lr)
+        scaler = torch.amp.GradScaler("cpu", init_scale=scale)
+        terms = [(p * torch.tensor(g)).sum() for p, g in zip(params, gradients, strict=True)]
+        scaler.scale(torch.stack(terms).sum()).backward()
+        scaler.step(sgd)
+        scaler.update()
+        return [p.tolist() for p in params], scaler.get_scale()
+
+    t09_4_bad = [float("inf"), -float("inf"), float("nan")]
+    for place in range(6):  # one bad element, in each place once
+        flat = [t09_4_random.randint(-8, 8) / 8 for _ in range(6)]
+        flat[place] = t09_4_bad[place % 3]
+        rows = [flat[:2], flat[2:4], flat[4:]]
+        power = 2.0 ** t09_4_random.randint(3, 16)
+        call = f"run_three(scale_loss, {rows}, scale={power})"
+        check(call, t09_4_three(rows, power, 1.0), skips)
     for _ in range(4):
+        rows = [[t09_4_random.choice((-1, 1)) * 1.5 * 2.0**126] * 2 for _ in range(3)]
+        call = f"run_three(scale_loss, {rows}, scale=1.0, lr=2.0**-120)"
+        check(call, t09_4_three(rows, 1.0, 2.0**-120), skips)
         loss, power = t09_4_random.randrange(2, 60) / 4, 2.0 ** t09_4_random.randint(14, 24)
         check(inside.format(loss, power), ("fp32", loss * power), given)
         one, two = (t09_4_random.randrange(-99, 99) / 16 for _ in range(2))
@@ -1115,6 +1334,10 @@ with task("t09_4"):
         options = f"scale=2.0**10, window={window}, momentum={momentum}"
         call = f"[(w, scale) for w, scale, _ in run(scale_loss, {text}, {options})]"
         check(call, [row[:2] for row in right], skips)
+        other = t09_4_random.choices(kinds, k=20)
+        ends = [t09_4_torch(row, 2.0**16, 2000, 0.0)[-1][0] for row in (steps, other)]
+        call = "[" + ", ".join(map(str, other)) + "]"
+        check(f"run_two(scale_loss, {text}, {call})", ends, skips)
         call = f"[state[1:] for state in run(scale_loss, {text}, {options})]"
         check(call, [row[1:] for row in right], moves)
         limit = 2.0 ** t09_4_random.randint(11, 13)
@@ -1259,12 +1482,10 @@ for name, trained in runs.items():
     print(f"{name:13}{kind(weight)}       {kind(weight.grad)}     {kind(stepped)}")
 
 # %% tags=["nbval-ignore-output"]
-print("bytes       weights  masters  gradients  momentum   for backward")
+print("bytes       weights  masters  gradients  momentum  for backward  of O0's")
 for name, parts in bytes_of.items():
-    print(
-        f"{name:11}"
-        + "".join(f"{part:>{w}}" for part, w in zip(parts, (8, 9, 11, 10, 15), strict=True))
-    )
+    numbers = [f"{part:>{w}}" for part, w in zip(parts, (8, 9, 11, 10, 14), strict=True)]
+    print(f"{name:11}" + "".join(numbers) + f"{parts[-1] / bytes_of['O0'][-1]:9.0%}")
 
 # %% [markdown]
 r"""
@@ -1274,8 +1495,9 @@ Read it line by line:
 - **Weights.** Under O1 and `torch.amp` all is as in O0: mixed precision of this kind does not
   shrink weights, gradients or optimizer state. Under O2 they take *more*: 2 + 4 bytes for a weight
   and its master, 2 + 4 for both gradients, 4 for momentum make 16 instead of 12. Only O3 halves.
-- **For backward.** That is what shrinks most, though not to half: pooling keeps its indices as
-  int64 in all of them, and O1 and `torch.amp` keep the cast weights as well.
+- **For backward.** Here most bytes are saved. But it falls to about 60 % of O0's and not to half:
+  pooling keeps its indices as int64 in all of them, and O1 and `torch.amp` keep the cast weights
+  as well.
 - **Time** is what this CPU makes of it, and says nothing of a GPU.
 
 And O1 beside `torch.amp` in FP16? Same casts, same order, same scale:
@@ -1352,8 +1574,6 @@ The library has the whole table, call by call. Some rows of it:
 """
 
 # %% tags=["nbval-ignore-output"]
-from IPython.display import Markdown
-
 from ampcourse.amp.porting import PORTING
 
 rows = [row for row in PORTING if row.apex.startswith(("with", "optimizer", "clip", "amp.state"))]
@@ -1381,8 +1601,9 @@ def train(model, optimizer, batches, max_norm):
 ```
 
 Write `train` with `torch.amp`, on the device `"cpu"` and in FP16, so that the same weights come
-out, bit for bit. Return the scaler, whose state a checkpoint will need. As in Apex, the scale
-starts at $2^{16}$ and a step with an infinite gradient is skipped.
+out, bit for bit. Autocast covers the forward pass with its loss and nothing else. Return the
+scaler, whose state a checkpoint will need. As in Apex, the scale starts at $2^{16}$, doubles after
+2,000 good steps in a row, and a step with an infinite gradient is skipped.
 """
 
 
@@ -1394,7 +1615,7 @@ class Probe(nn.Module):
         super().__init__()
         self.layer = nn.Linear(len(weights), 1, bias=False)
         self.layer.weight.data[:] = torch.tensor(weights)
-        self.log = []
+        self.log, self.steps = [], []
 
     def forward(self, x):
         output = self.layer(x)
@@ -1404,15 +1625,26 @@ class Probe(nn.Module):
 
     def note(self, gradient):
         """Note a gradient on its way back, and whether autocast is on there."""
-        on = "on" if torch.is_autocast_enabled("cpu") else "off"
-        self.log.append(f"{kind(gradient)} gradient {gradient.sum().item():g}, autocast {on}")
+        numbers = f"{kind(gradient)} gradient {gradient.sum().item():g}"
+        self.log.append(f"{numbers}, autocast {autocast()}")
+
+
+def autocast():
+    """Say whether autocast is on here."""
+    return "on" if torch.is_autocast_enabled("cpu") else "off"
 
 
 def fit(loop, model, batches, max_norm=inf, lr=1.0, **options):
     """Run a training loop on batches given as lists; return the scaler."""
     sgd = torch.optim.SGD(model.parameters(), lr=lr, **options)
+    sgd.register_step_pre_hook(lambda *_: model.steps.append(autocast()))
     tensors = [(torch.tensor(x), torch.tensor(y)) for x, y in batches]
-    return loop(model, sgd, tensors, max_norm)
+    try:
+        return loop(model, sgd, tensors, max_norm)
+    except RuntimeError as error:
+        if "unscale_() is being called after step()" not in str(error):
+            raise
+        raise RuntimeError(f"{error} Between two steps there is an update().") from error
 
 
 def read(model):
@@ -1441,14 +1673,15 @@ def train(model, optimizer, batches, max_norm):
 # %% check="t09_5" points=4
 with task("t09_5"):
     flows = "FP32 weights, an FP16 forward pass, and a scaled gradient on its way back"
-    ends = "autocast is for the forward pass alone"
+    ends = "autocast is for the forward pass and the loss alone"
     clips = "the unscaled gradient is clipped, and the same weights come out as under O1"
     skips = "an infinite gradient: no step, and the scale is halved"
-    keeps = "return the scaler, which starts at 2^16"
+    keeps = "return the scaler, which starts at 2^16, doubles after 2,000 good steps, and halves"
     call = """
         probe = Probe(2.0)
-        fit(train, probe, [([[1.0]], [[1.75]])])
-        return [probe.log[0], probe.log[1].split(",")[0]]
+        scaler = fit(train, probe, [([[1.0]], [[1.75]])])
+        off = getattr(scaler, "is_enabled", lambda: True)() is False
+        return [probe.log[0], probe.log[1].split(",")[0]] + ["scaler off"] * off
     """
     right = ["fp16 out of fp32 weights", "fp16 gradient 32768"]
     in_half = "autocast needs no model.half(): the parameters stay FP32"
@@ -1456,21 +1689,27 @@ with task("t09_5"):
     bf16 = "on the CPU autocast takes BF16 unless told otherwise; O1 is FP16"
     bare = "without a loss scale small gradients vanish on their way"
     fixed = "a scale of 128 is fixed; O1's default is dynamic and starts at 2^16"
+    off = 'the scaler is off; so is GradScaler() where "cpu" is missing and there is no CUDA'
+    low_loss = "the loss was FP16: the gradient there is the scale itself, and 65536 is inf in FP16"
     traps = {in_half: ["fp16 out of fp16 weights", right[1]]}
     traps |= {no_cast: ["fp32 out of fp32 weights", "fp32 gradient 32768"]}
     traps |= {bf16: ["bf16 out of fp32 weights", "bf16 gradient 32768"]}
     traps |= {bare: [right[0], "fp16 gradient 0.5"], fixed: [right[0], "fp16 gradient 64"]}
+    traps |= {off: [right[0], "fp16 gradient 0.5", "scaler off"]}
+    traps |= {low_loss: [right[0], "fp16 gradient inf"]}
     check(call, right, flows, traps)
     call = """
         probe = Probe(2.0)
-        fit(train, probe, [([[1.0]], [[1.75]])] * 2)
-        return [probe.log[k].split(" ")[-1] for k in (1, 3)]
+        fit(train, probe, [([[1.0]], [[1.75]])])
+        return [probe.log[1].split(" ")[-1], *probe.steps]
     """
-    check(call, ["off", "off"], ends, {"backward() ran under autocast": ["on", "on"]})
+    wide, late = "backward() ran under autocast", "the optimizer stepped under autocast"
+    traps = {wide: ["on", "off"], f"{wide}, and step() too": ["on", "on"], late: ["off", "on"]}
+    check(call, ["off", "off"], ends, traps)
     call = """
         probe = Probe(*{})
         fit(train, probe, {}, {})
-        return [round(w, 3) + 0.0 for w in read(probe)]
+        return [float(f"{{w:.3g}}") for w in read(probe)]
     """
     wrong_order = "clipped while it was still scaled: unscale_ comes first"
     unclipped = "the gradient was not clipped"
@@ -1478,7 +1717,8 @@ with task("t09_5"):
     by_value = "clip the norm of the whole gradient, not each element"
     batch = [([[0.75, 1.0]], [[-0.25]])]
     right = [-0.24, -0.32]
-    traps = {unclipped: [-0.375, -0.5], wrong_order: [0.0, 0.0], by_value: [-0.375, -0.4]}
+    traps = {unclipped: [-0.375, -0.5], by_value: [-0.375, -0.4], low_loss: [0.0, 0.0]}
+    traps |= {wrong_order: [-3.66e-06, -4.88e-06]}
     check(call.format([0.0, 0.0], batch, 0.4), right, clips, traps)
     batch += [([[0.75, 1.0]], [[-1.03125]])]
     check(call.format([0.0, 0.0], batch, 8.0), [-0.75, -1.0], clips)
@@ -1491,14 +1731,25 @@ with task("t09_5"):
     stepped = "the step was taken in spite of an infinite gradient"
     never = "update() is missing: the scale cannot move"
     traps = {never: ([0.0, 0.25], 2.0**16), stepped: ([nan, nan], 2.0**14)}
-    traps |= {added: ([0.5, 0.25], 2.0**14)}
+    traps |= {added: ([0.5, 0.25], 2.0**14), off: ([nan, nan], 1.0)}
+    traps |= {low_loss: ([0.5, 0.25], 2.0**14)}
     check(call.format(batches), ([0.0, 0.25], 2.0**15), skips, traps)
+    traps = {never: ([0.5, 0.25], 2.0**16)}
+    check(call.format(batches[:1]), ([0.5, 0.25], 2.0**15), skips, traps)
     call = """
         scaler = fit(train, Probe(1.0), [([[1.0]], [[1.0]])] * {})
-        state = scaler.state_dict()
-        return type(scaler).__name__, state["scale"], state["_growth_tracker"]
+        options = "scale", "_growth_tracker", "growth_interval", "growth_factor", "backoff_factor"
+        return type(scaler).__name__, *map(scaler.state_dict().get, options)
     """
-    check(call.format(3), ("GradScaler", 65536.0, 3), keeps)
+    early = "O1's scale doubles after 2,000 good steps in a row, which is GradScaler's default"
+    rest = 2.0, 0.5
+    check(call.format(3), ("GradScaler", 65536.0, 3, 2000, *rest), keeps)
+    traps = {early: ("GradScaler", 65536.0, 1, 1000, *rest), off: ("GradScaler", *[None] * 5)}
+    traps |= {f"{early}.": ("GradScaler", 65536.0, 1, 100, *rest)}
+    traps |= {never: ("GradScaler", 65536.0, 0, 2000, *rest)}
+    traps |= {fixed: ("GradScaler", 128.0, 1, 2000, *rest)}
+    traps |= {low_loss: ("GradScaler", 32768.0, 0, 2000, *rest)}
+    check(call.format(1), ("GradScaler", 65536.0, 1, 2000, *rest), keeps, traps)
     ### BEGIN HIDDEN TESTS
     from random import Random
 
@@ -1506,26 +1757,28 @@ with task("t09_5"):
     from torch import nn
     from torch.nn import functional as F
 
-    from ampcourse.amp import opt_levels
-
     t09_5_random = Random(905)
 
     def t09_5_apex(weights, batches, max_norm, momentum=0.0):
-        """Let the script run as it was, under O1; return weights and scale."""
-        layer = nn.Linear(len(weights), 1, bias=False)
-        layer.weight.data[:] = torch.tensor(weights)
-        sgd = torch.optim.SGD(layer.parameters(), lr=1.0, momentum=momentum)
-        layer, sgd = opt_levels.initialize(layer, sgd, opt_level="O1", verbosity=0)
+        """Do what the script did under O1; return weights and scale.
+
+        With every cast and the scale written out in plain torch, so that neither autocast, nor
+        GradScaler, nor this course's own levels decide what is right.
+        """
+        w, scale = nn.Parameter(torch.tensor([weights])), 2.0**16
+        sgd = torch.optim.SGD([w], lr=1.0, momentum=momentum)
         for x, y in batches:
-            sgd.zero_grad()
-            loss = F.mse_loss(layer(torch.tensor(x)), torch.tensor(y))
-            with opt_levels.scale_loss(loss, sgd) as scaled:
-                scaled.backward()
-            torch.nn.utils.clip_grad_norm_(opt_levels.master_params(sgd), max_norm)
-            sgd.step()
-        scale = opt_levels.state_dict()["loss_scaler0"]["loss_scale"]
-        opt_levels.deactivate()
-        return layer.weight.detach().flatten().tolist(), scale
+            output = F.linear(torch.tensor(x).half(), w.half())  # on O1's list for FP16
+            loss = F.mse_loss(output.float(), torch.tensor(y))  # on O1's list for FP32
+            [gradient] = torch.autograd.grad(loss * scale, w)
+            w.grad = gradient / scale
+            found_inf = not w.grad.isfinite().all()
+            nn.utils.clip_grad_norm_([w], max_norm)
+            if found_inf:
+                scale /= 2
+            else:
+                sgd.step()
+        return w.detach().flatten().tolist(), scale
 
     def t09_5_batch(width=1, large=1.0):
         """Return a batch of one row, in eighths, whose loss is small."""
@@ -1545,9 +1798,9 @@ with task("t09_5"):
         call = f"""
             probe = Probe(2.0)
             fit(train, probe, [([[0.5]], [[0.9375]])] * {count})
-            return [line.split(" ")[-1] for line in probe.log[1::2]]
+            return [line.split(" ")[-1] for line in probe.log[1::2]] + probe.steps
         """
-        check(call, ["off"] * count, ends)
+        check(call, ["off"] * 2 * count, ends)
         weights = [t09_5_random.randint(-8, 8) / 32 for _ in range(3)]
         batches = [t09_5_batch(3) for _ in range(6)]
         top = t09_5_random.choice((0.125, 0.25, 0.375))
@@ -1570,10 +1823,10 @@ with task("t09_5"):
         count = t09_5_random.randint(4, 9)
         call = f"""
             scaler = fit(train, Probe(1.0), [([[1.0]], [[1.0]])] * {count})
-            state = scaler.state_dict()
-            return type(scaler).__name__, state["scale"], state["_growth_tracker"]
+            names = "scale", "_growth_tracker", "growth_interval", "growth_factor", "backoff_factor"
+            return type(scaler).__name__, *map(scaler.state_dict().get, names)
         """
-        check(call, ("GradScaler", 65536.0, count), keeps)
+        check(call, ("GradScaler", 65536.0, count, 2000, 2.0, 0.5), keeps)
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1614,6 +1867,9 @@ O1. Under O2 the masters have their gradients, unscaled, only when the block is 
 own stay scaled. Under the other levels both names mean the same parameters, whose gradients are
 scaled inside the block (by 1, if that is the scale). `loss_scale` is None, a number or
 `"dynamic"`.
+
+One case is not asked: O2 with `"model"` clipped inside the block at a scale of 1. What is clipped
+there becomes the masters' gradients a moment later, so that it works after all.
 """
 
 # %% tags=["setup"]
@@ -1627,6 +1883,23 @@ FACTS = {
     "inside": False,
     "largest": 1.0,
 }
+
+
+def said(troubles, word, scripts):
+    """Say of each script, given by its differences from FACTS, whether a word applies."""
+    found = [word in troubles(**(FACTS | facts)) for facts in scripts]
+    answers = ["yes" if applies else "no" for applies in found]
+    return [f"{facts}: {answer}" for facts, answer in zip(scripts, answers, strict=True)]
+
+
+def all_said(troubles, scripts):
+    """Say of each script all the words that apply to it."""
+    lines = []
+    for facts in scripts:
+        found = troubles(**(FACTS | facts))
+        words = ", ".join(sorted(found)) if isinstance(found, set) else type(found).__name__
+        lines.append(f"{facts}: {words or 'all well'}")
+    return lines
 
 
 # %% task="t09_6" forbids=["ampcourse.amp", "apex"]
@@ -1658,7 +1931,21 @@ with task("t09_6"):
     stall = "FP16 weights without FP32 masters stand still: that is O3"
     clipped = "what is clipped must be what the optimizer steps, after unscaling"
     alone = "with no amp, and after a refusal, there is nothing else to say"
-    call = "[{!r} in troubles(**(FACTS | facts)) for facts in {}]"
+
+    def asked(name, *arguments):
+        """Write a call with one script per line."""
+        *words, scripts = arguments
+        rows = "".join(f"    {facts},\n" for facts in scripts)
+        return f"return {name}(troubles, {''.join(f'{word!r}, ' for word in words)}[\n{rows}])"
+
+    def verdicts(scripts, answers):
+        """Write what `said` and `all_said` give; a boolean as yes or no."""
+        texts = [{True: "yes", False: "no"}.get(answer, answer) for answer in answers]
+        return [f"{facts}: {text}" for facts, text in zip(scripts, texts, strict=True)]
+
+    def wrong_verdicts(scripts, traps):
+        return {cause: verdicts(scripts, answers) for cause, answers in traps.items()}
+
     days = ["PyPI", "2020-01-01", "2025-05-07", "2025-05-08", "2025-12-24", "2019-03-01"]
     scripts: list[dict] = [{"apex": day} for day in days]
     ships = "Apex without amp is still called Apex: it was removed on 8 May 2025"
@@ -1667,24 +1954,29 @@ with task("t09_6"):
     right = [True, False, False, True, True, False]
     traps = {ships: [True] + [False] * 5, pip: [False, False, False, True, True, False]}
     traps |= {removed: [True, False, False, False, True, False]}
-    check(call.format("no amp", scripts), right, present, traps)
+    call = asked("said", "no amp", scripts)
+    check(call, verdicts(scripts, right), present, wrong_verdicts(scripts, traps))
     scripts = [{"keep_batchnorm_fp32": True}, {"level": "O2", "keep_batchnorm_fp32": True}]
     scripts += [{"level": "02"}, {"level": "O3", "half": True}, {"keep_batchnorm_fp32": False}]
     scripts += [
         {"level": "O3"},
         {"level": "O2", "half": True},
         {"level": "O2", "loss_scale": 128.0},
+        {"level": "O0", "half": True},
     ]
-    right = [True, False, True, True, True, False, True, False]
+    right = [True, False, True, True, True, False, True, False, True]
     harmless = "keep_batchnorm_fp32 with O1 is no harmless extra: it contradicts the level"
     only_true = "keep_batchnorm_fp32=False contradicts O1 just as True does"
     digit = "02 begins with a zero, the level with the letter O"
     helps = "model.half() is not for you to call: initialize casts, and refuses FP16"
-    traps = {harmless: [False, False, True, True, False, False, True, False]}
-    traps |= {only_true: [True, False, True, True, False, False, True, False]}
-    traps |= {digit: [True, False, False, True, True, False, True, False]}
-    traps |= {helps: [True, False, True, False, True, False, False, False]}
-    check(call.format("refused", scripts), right, refused, traps)
+    o0_too = "O0 refuses a model in FP16 as well: whatever the level, initialize wants FP32"
+    traps = {harmless: [False, False, True, True, False, False, True, False, True]}
+    traps |= {only_true: [True, False, True, True, False, False, True, False, True]}
+    traps |= {digit: [True, False, False, True, True, False, True, False, True]}
+    traps |= {helps: [True, False, True, False, True, False, False, False, False]}
+    traps |= {o0_too: [*right[:8], False]}
+    call = asked("said", "refused", scripts)
+    check(call, verdicts(scripts, right), refused, wrong_verdicts(scripts, traps))
     scripts = [{"level": level} for level in ("O0", "O1", "O2", "O3")]
     scripts += [{"level": "O3", "loss_scale": 128.0}, {"level": "O1", "loss_scale": 1.0}]
     scripts += [{"level": "O2", "loss_scale": 1.0}, {"level": "O3", "loss_scale": "dynamic"}]
@@ -1693,7 +1985,8 @@ with task("t09_6"):
     o3_only = "every level but O0 has FP16 gradients somewhere"
     traps = {safe: [False] * 5 + [True, True, False]}
     traps |= {o3_only: [False] * 3 + [True] + [False] * 4}
-    check(call.format("flush", scripts), right, flush, traps)
+    call = asked("said", "flush", scripts)
+    check(call, verdicts(scripts, right), flush, wrong_verdicts(scripts, traps))
     scripts = [{"level": "O2", "loss_scale": 128.0, "largest": g} for g in (511.0, 511.875, 512.0)]
     scripts += [{"level": "O3", "loss_scale": "dynamic", "largest": 1e6}]
     scripts += [{"level": "O0", "loss_scale": 1024.0, "largest": 1e5}]
@@ -1709,11 +2002,13 @@ with task("t09_6"):
     traps |= {dynamic: [False, True, True, True, False, True, True, True]}
     traps |= {no_fp16: [False, True, True, False, True, True, True, False]}
     traps |= {limit: [False, False, True, False, False, True, True, False]}
-    check(call.format("overflow", scripts), right, overflow, traps)
+    call = asked("said", "overflow", scripts)
+    check(call, verdicts(scripts, right), overflow, wrong_verdicts(scripts, traps))
     scripts = [{"level": "O1", "loss_scale": 2.0**9, "largest": g} for g in (127.9375, 127.96)]
     scripts += [{"level": "O3", "largest": 65519.0}, {"level": "O3", "largest": 65520.0}]
     traps = {largest_number: [False, True, True, True]}
-    check(call.format("overflow", scripts), [False, False, False, True], overflow, traps)
+    call = asked("said", "overflow", scripts)
+    check(call, verdicts(scripts, [False] * 3 + [True]), overflow, wrong_verdicts(scripts, traps))
     scripts = [{"level": level} for level in ("O0", "O1", "O2", "O3")]
     scripts += [{"level": "O3", "loss_scale": 128.0}, {"level": "O3", "keep_batchnorm_fp32": True}]
     scripts += [{"level": "O2", "keep_batchnorm_fp32": False}, {"level": "O2", "loss_scale": 1.0}]
@@ -1723,18 +2018,18 @@ with task("t09_6"):
     no_masters = "O2 has FP32 masters: updates add up there"
     traps = {cured: [False] * 3 + [True, False, True] + [False] * 2, speed: [False] * 8}
     traps |= {no_masters: [False] * 2 + [True] * 6}
-    check(call.format("stall", scripts), right, stall, traps)
-    scripts = [
-        *({"clip": "masters"}, {"clip": "model"}, {"clip": "masters", "inside": True}),
-        *({"level": "O2", "clip": "masters"}, {"level": "O2", "clip": "model"}),
-        *({"level": "O2", "clip": "masters", "inside": True}, {"level": "O3", "clip": "model"}),
-        *(
-            {"level": "O3", "clip": "masters", "inside": True, "loss_scale": 1.0},
-            {"level": "O2", "inside": True},
-        ),
-        *({"level": "O3", "clip": "model", "inside": True, "loss_scale": 64.0},),
-        *({"level": "O2", "clip": "masters", "inside": True, "loss_scale": 1.0},),
+    call = asked("said", "stall", scripts)
+    check(call, verdicts(scripts, right), stall, wrong_verdicts(scripts, traps))
+    scripts = [{"clip": "masters"}, {"clip": "model"}, {"clip": "masters", "inside": True}]
+    scripts += [{"level": "O2", "clip": "masters"}, {"level": "O2", "clip": "model"}]
+    scripts += [
+        {"level": "O2", "clip": "masters", "inside": True},
+        {"level": "O3", "clip": "model"},
     ]
+    scripts += [{"level": "O3", "clip": "masters", "inside": True, "loss_scale": 1.0}]
+    scripts += [{"level": "O2", "inside": True}]
+    scripts += [{"level": "O3", "clip": "model", "inside": True, "loss_scale": 64.0}]
+    scripts += [{"level": "O2", "clip": "masters", "inside": True, "loss_scale": 1.0}]
     right = [False, False, True, False, True, True, False, False, False, True, True]
     model_fine = "under O2 model.parameters() are not what is stepped: clip the masters"
     inside_fine = "inside the block the gradients are still scaled"
@@ -1746,51 +2041,74 @@ with task("t09_6"):
     traps |= {model_never: [False, True, True, False, True, True, True, False, False, True, True]}
     traps |= {one_too: [False, False, True, False, True, True, False, True, False, True, True]}
     traps |= {none_yet: [*right[:10], False]}
-    check(call.format("clip", scripts), right, clipped, traps)
-    call = "[sorted(troubles(**(FACTS | facts))) for facts in {}]"
+    call = asked("said", "clip", scripts)
+    check(call, verdicts(scripts, right), clipped, wrong_verdicts(scripts, traps))
     scripts = [{"apex": "PyPI", "level": "O3"}, {"apex": "2025-06-01", "half": True}]
     scripts += [{"level": "O3", "half": True, "largest": 1e6}, {"level": "O3", "largest": 1e6}, {}]
-    right = [["no amp"], ["no amp"], ["refused"], ["flush", "overflow", "stall"], []]
-    check(call.format(scripts), right, alone)
+    right = ["no amp", "no amp", "refused", "flush, overflow, stall", "all well"]
+    a_list = "a set is asked for, with each word once and in no order"
+    traps = {a_list: ["list"] * 5}
+    call = asked("all_said", scripts)
+    check(call, verdicts(scripts, right), alone, wrong_verdicts(scripts, traps))
     ### BEGIN HIDDEN TESTS
+    from datetime import date
     from random import Random
 
     import torch
+    from torch import nn
 
-    from ampcourse.amp.opt_levels import properties as t09_6_levels
-
+    # Quoted from Apex's documentation (docs/source/amp.rst) and apex/amp/frontend.py: the type of
+    # the weights, whether there are masters, the scale, and the type that gradients pass through.
+    # All else is decided by running it in torch, not by this course's own levels.
+    t09_6_half, t09_6_single = torch.float16, torch.float32
+    t09_6_levels: dict = {
+        "O0": (t09_6_single, False, 1.0, t09_6_single),
+        "O1": (t09_6_single, False, "dynamic", t09_6_half),
+        "O2": (t09_6_half, True, "dynamic", t09_6_half),
+        "O3": (t09_6_half, False, 1.0, t09_6_half),
+    }
     t09_6_random = Random(906)
     t09_6_facts: dict = {"apex": "2022-06-01", "level": "O1", "keep_batchnorm_fp32": None}
     t09_6_facts |= {"loss_scale": None, "half": False, "clip": None, "inside": False}
     t09_6_facts |= {"largest": 1.0}
 
+    def t09_6_update(kind, has_masters, scale, clip, inside):
+        """Clip a gradient of 3 to 1 where the script does; return what the optimizer gets."""
+        param = nn.Parameter(torch.ones(1, dtype=kind))
+        stepped = nn.Parameter(param.detach().float()) if has_masters else param
+        param.grad = torch.full_like(param, 3.0 * scale)
+        chosen = [param] if clip == "model" else [stepped]
+        if inside:
+            nn.utils.clip_grad_norm_(chosen, 1.0)
+        stepped.grad = param.grad.to(stepped.dtype) / scale  # what leaving the block does
+        if not inside:
+            nn.utils.clip_grad_norm_(chosen, 1.0)
+        return stepped.grad.item()
+
     def t09_6_words(facts):
-        """Say what goes wrong, by the library's table of levels and torch's FP16."""
+        """Say what goes wrong, by the quoted levels and by what torch makes of them."""
         facts = t09_6_facts | facts
-        if not facts["apex"][0].isdigit() or facts["apex"] > "2025-05-07":
+        if facts["apex"] == "PyPI" or date.fromisoformat(facts["apex"]) > date(2025, 5, 7):
             return {"no amp"}
-        names = "keep_batchnorm_fp32", "loss_scale"
-        try:
-            level = t09_6_levels.properties_for(facts["level"], **{n: facts[n] for n in names})
-        except RuntimeError:
+        level, keep, scale = (facts[k] for k in ("level", "keep_batchnorm_fp32", "loss_scale"))
+        if facts["half"] or level not in t09_6_levels or (level == "O1" and keep is not None):
             return {"refused"}
-        if facts["half"]:
-            return {"refused"}
-        masters, scale = bool(level.master_weights), level.loss_scale
-        sixteen = level.patch_torch_functions or level.cast_model_type == "float16"
+        kind, has_masters, own_scale, passing = t09_6_levels[level]
+        scale = own_scale if scale is None else scale
+        fixed = scale != "dynamic"
+        factor = scale if fixed else 2.0**12  # any that fits, since it finds one
         words = set()
-        if level.cast_model_type == "float16" and not masters:
+        weight = torch.ones((), dtype=t09_6_single if has_masters else kind)
+        if bool(weight - 2.0**-13 == weight):
             words.add("stall")
-        if sixteen and scale == 1.0:
+        if torch.tensor(2.0**-26 * factor).to(passing).item() == 0:
             words.add("flush")
-        if sixteen and scale != "dynamic":
-            product = torch.tensor(facts["largest"] * scale, dtype=torch.float64)
-            words |= {"overflow"} if product.half().isinf().item() else set()
-        scaled = facts["inside"] and scale != 1.0
-        if facts["clip"] and (
-            scaled or (masters and (facts["clip"] == "model" or facts["inside"]))
-        ):
-            words.add("clip")
+        product = torch.tensor(facts["largest"] * factor, dtype=torch.float64).to(passing)
+        if fixed and product.isinf().item():
+            words.add("overflow")
+        if facts["clip"]:
+            got = t09_6_update(kind, has_masters, factor, facts["clip"], facts["inside"])
+            words |= {"clip"} if abs(got - 1.0) > 0.01 else set()
         return words
 
     def t09_6_script(**given):
@@ -1799,10 +2117,13 @@ with task("t09_6"):
         scale = pick((None, None, 1.0, 128.0, 1024.0, 2.0**14, "dynamic"))
         facts = {"level": pick(("O0", "O1", "O2", "O3")), "loss_scale": scale}
         facts |= {"clip": pick((None, "model", "masters")), "inside": pick((True, False))}
-        facts |= {"largest": t09_6_random.choice((0.5, 3.0, 40.0, 511.0, 65519.0, 65521.0, 1e5))}
-        return facts | given
+        facts |= {"largest": pick((0.5, 3.0, 40.0, 511.0, 65519.0, 65521.0, 1e5))}
+        facts |= given
+        not_asked = ("O2", 1.0, "model")
+        if (facts["level"], facts["loss_scale"], facts["clip"]) == not_asked:
+            facts["inside"] = False
+        return facts
 
-    t09_6_call = "[{!r} in troubles(**(FACTS | facts)) for facts in {}]"
     t09_6_days = ["PyPI", "2018-12-03", "2025-05-06", "2025-05-09", "2026-01-31", "2024-11-30"]
     for _round_number in range(3):
         t09_6_random.shuffle(t09_6_days)
@@ -1824,13 +2145,11 @@ with task("t09_6"):
         words |= {stall: "stall", clipped: "clip"}
         for reason, scripts in sets.items():
             if reason == alone:
-                right = [sorted(t09_6_words(facts)) for facts in scripts]
-                check(
-                    f"[sorted(troubles(**(FACTS | facts))) for facts in {scripts}]", right, reason
-                )
+                right = [", ".join(sorted(t09_6_words(facts))) or "all well" for facts in scripts]
+                check(asked("all_said", scripts), verdicts(scripts, right), reason)
                 continue
             right = [words[reason] in t09_6_words(facts) for facts in scripts]
-            check(t09_6_call.format(words[reason], scripts), right, reason)
+            check(asked("said", words[reason], scripts), verdicts(scripts, right), reason)
     ### END HIDDEN TESTS
 
 # %% [markdown]

@@ -21,7 +21,11 @@ def make_masters(optimizer):
     pairs = []
     for group in optimizer.param_groups:
         held = group["params"]
-        masters = [p.detach().float().clone() if p.dtype == torch.float16 else p for p in held]
+        halves = [p.dtype == torch.float16 for p in held]
+        masters = [
+            p.detach().float().requires_grad_() if half else p
+            for p, half in zip(held, halves, strict=True)
+        ]
         pairs += [(p, m) for p, m in zip(held, masters, strict=True) if p is not m]
         group["params"] = masters
     return pairs

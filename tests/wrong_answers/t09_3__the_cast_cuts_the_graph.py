@@ -26,8 +26,9 @@ def patch(owner, lists):
     for rule, names in lists.items():
         for name in names:
             if hasattr(owner, name):
-                originals[name] = getattr(owner, name)
-                setattr(owner, name, wrap(originals[name], rule))
+                function = getattr(owner, name)
+                originals.setdefault(name, function)
+                setattr(owner, name, wrap(function, rule))
 
     def undo():
         for name, function in originals.items():

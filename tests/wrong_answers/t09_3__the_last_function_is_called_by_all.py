@@ -5,7 +5,8 @@ def patch(owner, lists):
         for name in names:
             if not hasattr(owner, name):
                 continue
-            function = originals[name] = getattr(owner, name)
+            function = getattr(owner, name)
+            originals.setdefault(name, function)
 
             def wrapper(*args, rule=rule, **kwargs):
                 floats = [torch.float16, torch.float32]

@@ -1,6 +1,6 @@
 # message: without a loss scale small gradients vanish
 def train(model, optimizer, batches, max_norm):
-    scaler = torch.amp.GradScaler("cpu", enabled=False)
+    scaler = torch.amp.GradScaler("cpu", init_scale=1.0)
     for x, y in batches:
         optimizer.zero_grad()
         with torch.autocast("cpu", dtype=torch.float16):
