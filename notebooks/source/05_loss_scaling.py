@@ -695,8 +695,8 @@ weight $w$, gradient $g$, decay $\lambda$, momentum $\mu$, learning rate $\eta$ 
 that starts at 0,
 $$g \leftarrow g + \lambda w, \qquad b \leftarrow \mu b + g, \qquad w \leftarrow w - \eta b.$$
 `master`, `buffer` and `gradient` are FP32 arrays, the gradient unscaled; `lr`, `momentum` and
-`weight_decay` are Python's floats, such as 0.3, which no FP16 number is. Nothing is rounded to FP16
-but the weight. Return the new FP16 weight, master and buffer: `return weight, master, buffer`.
+`weight_decay` are Python's floats, such as 0.3, which FP16 does not have. Nothing is rounded to
+FP16 but the weight. Return the new FP16 weight, master and buffer: `return weight, master, buffer`.
 """
 
 
@@ -1738,8 +1738,8 @@ First what came of your predictions:
 # %%
 print("2**12 makes updates larger how many times: you said", my_update, "- it is 1")
 print("1.0 + 2**-12 in FP16 moves after steps:    you said", my_steps, "- it is never")
-print("Adam, FP16 and FP32 copy, times FP32:      you said", my_memory, "- it is 1: 16 bytes")
-print("(it is 1.25, 20 bytes, while gradients are held in both types)")
+print("Adam, FP16 and FP32 copy, times FP32:      you said", my_memory, "- it is 1")
+print("(16 bytes; 1.25 times, or 20, while gradients are held in both types)")
 print("NaN loss, finite weights: the cure         you said", my_cure, "- it is neither")
 
 # %% [markdown]
@@ -1752,7 +1752,7 @@ r"""
   (t05_2).
 - **"Convert to FP32 before the update, then nothing overflows."** An FP16 inf is inf (t05_2).
 - **"A NaN loss wants another scale."** Not while the weights are finite: the scale comes after the
-  loss (t05_6).
+  loss. And weights that are NaN want saved ones (t05_6).
 - **"BF16 needs a scaler."** It has FP32's range. What it lacks is precision (t05_6).
 - **"Enough small updates get there in the end."** In FP16 each is lost alone (t05_4).
 - **"Momentum and decay belong to the model's weight."** Both add small things, and
