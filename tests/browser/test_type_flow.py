@@ -58,6 +58,20 @@ def test_on_cuda_binary_cross_entropy_is_refused_in_words_and_by_a_sign(
     assert lab.run("print(x.device, x.op)").split() == ["cuda", "bce"]
 
 
+def test_the_cross_of_an_op_without_a_result_is_in_the_legend_where_there_is_one(
+    lab: Lab, page: Any
+) -> None:
+    legend = page.locator(".amp-legend-item", has_text="no result")
+    assert not legend.is_visible()
+    assert page.locator(".amp-refused").count() == 0
+    page.get_by_role("radio", name="CUDA").check()
+    legend.wait_for(state="visible")
+    without = lab.run("print(sum(flow.gives == 'nothing' for flow in x.flows))")
+    assert page.locator(".amp-refused").count() == int(without)
+    page.get_by_role("radio", name="small CNN").check()
+    legend.wait_for(state="hidden")
+
+
 def test_types_are_told_by_width_and_dashes_not_only_by_colour(lab: Lab, page: Any) -> None:
     style = "e => [getComputedStyle(e).strokeWidth, getComputedStyle(e).strokeDasharray]"
     wide = page.locator(".amp-edge.amp-wide").first.evaluate(style)

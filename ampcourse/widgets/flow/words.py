@@ -17,6 +17,7 @@ LABELS = {
     "legend_wide": "float32",
     "legend_narrow": "16 bits",
     "legend_cast": "cast on the way in",
+    "legend_refused": "no result",
     "silent": "The kernel does not answer: it is busy, or it was restarted. "
     "If it stays silent, run the cell again.",
 }

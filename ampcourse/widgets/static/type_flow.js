@@ -17,6 +17,14 @@ function drawing(name, attributes) {
   return node;
 }
 
+/** The end of an op's row: a dot, or a cross where the op gives nothing. */
+function drawOp(look, x, y) {
+  if (look === "nothing") {
+    return drawing("path", { class: "amp-refused", d: `M${x - 4} ${y - 4}l8 8m0 -8l-8 8` });
+  }
+  return drawing("circle", { class: `amp-dot amp-${look}`, cx: x, cy: y, r: 4 });
+}
+
 /** Draw the edges: thick for float32, thin and dashed for 16 bits, a diamond where it is cast. */
 function drawEdges(svg, graph, place) {
   const width = 74;
@@ -37,9 +45,7 @@ function drawEdges(svg, graph, place) {
       parts.push(drawing("path", { class: "amp-cast", d: `M${x} ${y - 5}l5 5l-5 5l-5 -5z` }));
     }
     return parts;
-  }), ...graph.ops.map((op, i) => drawing("circle", {
-    class: `amp-dot amp-${op.look}`, cx: right, cy: ROW * i + ROW / 2, r: 4,
-  })));
+  }), ...graph.ops.map((op, i) => drawOp(op.look, right, ROW * i + ROW / 2)));
 }
 
 /** The ops; arrow keys move through them, as in any list of which one is chosen. */
@@ -86,8 +92,12 @@ function opList(labels, onPlace) {
 function flowLegend(labels) {
   const item = (kind, text) => make("span", { class: "amp-legend-item" },
     make("span", { class: `amp-legend-${kind}`, "aria-hidden": "true" }), text);
-  return make("p", { class: "amp-flow-legend" }, item("wide", labels.legend_wide),
-    item("narrow", labels.legend_narrow), item("cast", labels.legend_cast));
+  const refused = item("refused", labels.legend_refused);
+  const root = make("p", { class: "amp-flow-legend" }, item("wide", labels.legend_wide),
+    item("narrow", labels.legend_narrow), item("cast", labels.legend_cast), refused);
+  /** Explain the cross only where there is one. */
+  const show = (graph) => { refused.hidden = graph.ops.every((op) => op.look !== "nothing"); };
+  return { root, show };
 }
 
 function drawPanel(model, el) {
@@ -107,13 +117,14 @@ function drawPanel(model, el) {
   const summary = make("p", { class: "amp-note" });
   const status = make("p", { class: "amp-spoken", role: "status" });
   const tell = teller(status);
+  const legend = flowLegend(labels);
   const graph = make("div", { class: "amp-graph" }, svg, ops.list);
   const told = make("p", { class: "amp-sentence" });
 
   el.append(make("div", { class: "amp" }, make("div", { class: "amp-panel amp-flow" },
     make("div", { class: "amp-flow-choices" }, ...Object.values(choices).map((one) => one.root)),
     silent, summary, make("div", { class: "amp-flow-halves" },
-      make("div", {}, graph, flowLegend(labels)),
+      make("div", {}, graph, legend.root),
       make("div", { class: "amp-flow-told" }, told, status, rows.list)))));
 
   let drawn = null;
@@ -125,6 +136,7 @@ function drawPanel(model, el) {
       summary.textContent = now.summary;
       const focused = ops.fill(now.ops);
       ops.choose(place);
+      legend.show(now);
       if (focused) ops.focus(place);
       drawn = now;
     }
