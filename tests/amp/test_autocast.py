@@ -13,6 +13,7 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional
 
 import ampcourse.amp.autocast
@@ -224,6 +225,21 @@ def test_a_decorated_function_runs_in_a_region_each_time() -> None:
     assert product_types(autocast) == [torch.float32]
 
 
+@pytest.mark.parametrize("region", [autocast, torch.autocast], ids=["ours", "torchs"])
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [({"dtype": torch.float16}, torch.float16), ({"enabled": False}, torch.float32)],
+)
+def test_a_decorator_keeps_what_it_was_given(
+    region: Region, arguments: dict[str, Any], expected: torch.dtype
+) -> None:
+    @region("cpu", **arguments)
+    def product() -> torch.dtype:
+        return torch.mm(torch.ones(2, 2), torch.ones(2, 2)).dtype
+
+    assert product() == product() == expected
+
+
 def test_usage_errors_are_torchs() -> None:
     for arguments in ([3], [torch.device("cpu")], ["nope"], ["meta"]):
         found = []
@@ -302,6 +318,73 @@ def test_cat_promotes_to_the_widest_type_as_in_torch(types: list[str], expected:
                     torch.cat(parts)
             else:
                 assert torch.cat(parts).dtype == getattr(torch, expected)
+
+
+def named_calls(low: torch.dtype) -> dict[str, Callable[[], torch.Tensor]]:
+    """Return calls that give their tensors by keyword, some on a computed tensor used thrice."""
+    x, rows = torch.randn(4, 4), torch.tensor([3, 2, 1, 0])
+    h = x.to(low)
+    return {
+        "lower": lambda: torch.mm(input=x, mat2=h),
+        "fp32": lambda: torch.prod(input=h),
+        "promote by a keyword": lambda: torch.index_copy(h, 0, index=rows, source=x),
+        "promote by keywords": lambda: torch.index_copy(input=h, dim=0, index=rows, source=x),
+        "promote a list": lambda: torch.cat(tensors=[h, x]),
+        "no promotion": lambda: torch.index_copy(input=h, dim=0, index=rows, source=h),
+        "out=None": lambda: torch.mm(x, x, out=None),
+        "fp32, out=None": lambda: torch.prod(h, 0, out=None),
+    }
+
+
+@low_types
+@pytest.mark.parametrize("name", named_calls(torch.float16))
+def test_arguments_with_a_keyword_are_cast_and_out_none_is_no_out(
+    low: torch.dtype, name: str
+) -> None:
+    assert_twins(lambda region: _in(region, named_calls(low)[name], low))
+
+
+@low_types
+@pytest.mark.parametrize("named", [True, False])
+def test_gradients_of_a_tensor_used_thrice_in_a_call_add_up_in_torchs_order(
+    low: torch.dtype, named: bool
+) -> None:
+    def run(region: Region) -> Any:
+        x = torch.randn(5, 5, requires_grad=True)
+        with region("cpu", low):
+            h = x * 3
+            h = torch.addmm(input=h, mat1=h, mat2=h) if named else torch.addmm(h, h, h)
+        h.float().square().sum().backward()
+        return h, x.grad
+
+    assert_twins(run)
+
+
+@pytest.mark.parametrize("low", [torch.float16], ids=str)
+@pytest.mark.parametrize("name", ["binary_cross_entropy", "layer_norm", "softmax", "relu", "mm"])
+def test_tensors_that_pretend_to_be_on_cuda_get_torchs_types_or_its_refusal(
+    monkeypatch: pytest.MonkeyPatch, low: torch.dtype, name: str
+) -> None:
+    calls: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+        "binary_cross_entropy": lambda x: functional.binary_cross_entropy(x, x),
+        "layer_norm": lambda x: functional.layer_norm(x, (3,)),
+        "softmax": lambda x: x.softmax(0),
+        "relu": torch.relu,
+        "mm": lambda x: torch.mm(x, x),
+    }
+    available = "torch.cuda.amp.common.amp_definitely_not_available"
+    monkeypatch.setattr(available, lambda: False)
+    found = []
+    for region in (autocast, torch.autocast):
+        for kind in (low, torch.float32):
+            with FakeTensorMode(), region("cuda", dtype=low):
+                x = torch.ones(3, 3, device="cuda", dtype=kind)
+                if name == "binary_cross_entropy":
+                    with pytest.raises(RuntimeError, match="unsafe to autocast"):
+                        calls[name](x)
+                    continue
+                found.append(calls[name](x).dtype)
+    assert found[: len(found) // 2] == found[len(found) // 2 :]
 
 
 def test_an_overload_of_torch_ops_is_cast_like_the_function() -> None:

@@ -57,6 +57,40 @@ def test_an_inner_region_has_the_outers_cache_setting_unless_it_says_so(region: 
 
 
 @regions
+def test_after_an_inner_region_the_outers_cache_setting_is_back(region: Region) -> None:
+    layer = nn.Linear(4, 3)
+    with region("cpu"):
+        with region("cpu", cache_enabled=False):
+            pass
+        with CountCasts((3, 4)) as casts:
+            layer(torch.randn(2, 4))
+            layer(torch.randn(2, 4))
+    assert casts.count == 1
+
+
+@regions
+def test_a_region_left_by_an_exception_forgets_its_casts(region: Region) -> None:
+    layer = nn.Linear(4, 3)
+    wrong = torch.randn(2, 5)
+    with pytest.raises(RuntimeError, match="shape"), region("cpu"):
+        layer(wrong)  # the weight is cast before its product is refused
+    assert weight_casts(layer, region("cpu"), uses=2) == 1
+
+
+@regions
+def test_weights_with_the_same_numbers_are_cast_one_by_one(region: Region) -> None:
+    one, two, x = nn.Linear(4, 3), nn.Linear(4, 3), torch.randn(2, 4)
+    two.load_state_dict(one.state_dict())
+    with region("cpu"), CountCasts((3, 4)) as casts:
+        total = one(x).sum() + two(2 * x).sum()
+    total.backward()
+    assert casts.count == 2
+    assert one.weight.grad is not None
+    assert two.weight.grad is not None
+    assert not torch.equal(one.weight.grad, two.weight.grad)
+
+
+@regions
 def test_both_uses_of_a_weight_share_the_recorded_cast(region: Region) -> None:
     weight = torch.randn(3, 3, requires_grad=True)
     with region("cpu"):
