@@ -631,7 +631,7 @@ norm, max_norm = 10.0, 1.0
 for scale in (1.0, 16.0, 1024.0, 65536.0):
     right = update_length(norm, max_norm, scale, True)
     wrong = update_length(norm, max_norm, scale, False)
-    print(f"scale {scale:5.0f}: {right:.6f} as meant, not {wrong:.6f}")
+    print(f"scale {scale:5.0f}: {right:.6f}, wrong order {wrong:.6f}")
 
 # %% [markdown]
 r"""
@@ -1081,7 +1081,7 @@ autograd see the division.
 `penalised_step(net, optimizer, scaler, rows, weight)` takes one training step on the loss
 `score(net, rows)` plus the penalty: `weight` times the sum of the squares of all elements of the
 gradient of `score(net, rows)` **with respect to the rows**. Return the penalty, unscaled, as a
-Python float.
+Python float. As always, an infinite gradient means no step and a smaller scale.
 
 `rows` is a float32 tensor; `rows.clone().requires_grad_()` is a copy one can differentiate by.
 `torch.autograd.grad(y, x, create_graph=True)[0]` is the gradient of `y` with respect to `x`, in a
@@ -1263,7 +1263,7 @@ autocast, because its gradient is large: 100000, where FP16 ends at 65504.
 
 # %%
 def kept_in_fp32(wrapped):
-    """Return an FP32 layer's gradient, backward() under autocast or not."""
+    """Return the gradient of a layer that autocast does not see."""
     layer = torch.nn.Linear(1, 1, bias=False)
     loss = 1e5 * layer(torch.ones(1, 1)).sum()
     with torch.autocast("cpu", dtype=torch.float16, enabled=wrapped):
@@ -1320,7 +1320,7 @@ well, and numpy's and Python's if the data loader uses them.
   data stands is not the trainer's business here.
 
 In between the state goes through a file. `torch.load` reads tensors, numbers, text, and lists and
-dicts of them; for anything else its default `weights_only=True` raises an `UnpicklingError`, since
+dicts of them; for other objects its default `weights_only=True` raises an `UnpicklingError`, since
 unpickling an object can run code. So store `state_dict()`s, not the net or the optimizer itself.
 """
 
