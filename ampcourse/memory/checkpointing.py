@@ -1,48 +1,17 @@
-"""Gradient checkpointing by hand: keep the inputs of segments, compute the rest a second time.
-
-Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016 (arXiv 1604.06174): n equal layers
-in k segments hold k inputs and one segment of n/k layers at a time; k + n/k is least at k = √n.
-"""
+"""Gradient checkpointing by hand: keep the inputs of segments, compute the rest a second time."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import nn
 
+from ampcourse.memory.division import best_segments, bounds
 
-def best_segments(layers: int) -> int:
-    """Return the number of segments k that makes k + layers/k least, for equal layers.
-
-    It is a whole number next to the square root. Raises ValueError for fewer than 1 layer.
-
-    >>> [best_segments(n) for n in (1, 2, 9, 50)]
-    [1, 1, 3, 7]
-    """
-    if layers < 1:
-        raise ValueError(f"{layers} layers cannot be divided into segments; give 1 or more")
-    low = math.isqrt(layers)
-    return min((low, low + 1), key=lambda k: k + layers / k)
-
-
-def bounds(layers: int, segments: int) -> list[tuple[int, int]]:
-    """Return first layer and end of each segment, as equal as they can be, longer ones first.
-
-    Raises ValueError unless there are between 1 and `layers` segments.
-
-    >>> bounds(7, 3)
-    [(0, 3), (3, 5), (5, 7)]
-    """
-    if not 1 <= segments <= layers:
-        raise ValueError(f"segments={segments} must be between 1 and the {layers} layers there are")
-    each, more = divmod(layers, segments)
-    edges = [i * each + min(i, more) for i in range(segments + 1)]
-    return list(pairwise(edges))
+__all__ = ["Checkpointed", "best_segments", "bounds", "chain", "checkpoint"]
 
 
 def checkpoint(

@@ -73,6 +73,11 @@ class Row:
     why: str
     passing: bool = False
 
+    @property
+    def is_gradient(self) -> bool:
+        """Whether it is there from the backward pass on only."""
+        return self.what in ("gradients", "master gradients")
+
 
 @dataclass(frozen=True)
 class Ledger:
@@ -86,6 +91,17 @@ class Ledger:
     def kept(self) -> int:
         """Bytes per parameter when the optimizer steps: all rows but those that pass."""
         return sum(row.bytes for row in self.rows if not row.passing)
+
+    @property
+    def forward(self) -> int:
+        """Bytes per parameter when the forward pass ends: all rows but the gradients.
+
+        zero_grad has set them to None, and the backward pass has not begun.
+
+        >>> ledger("adam", "autocast").forward, ledger("adam", "autocast").kept
+        (14, 16)
+        """
+        return sum(row.bytes for row in self.rows if not row.is_gradient)
 
     @property
     def bytes_per_parameter(self) -> int:

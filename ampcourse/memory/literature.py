@@ -16,6 +16,13 @@ _MEGATRON = (
 )
 
 
+_ML_ENGINEERING = (
+    "Bekman, Machine Learning Engineering, chapter on training performance, section on the anatomy "
+    "of a model's memory usage, "
+    "https://github.com/stas00/ml-engineering/blob/master/training/performance/README.md"
+)
+
+
 @dataclass(frozen=True)
 class Figure:
     """A quoted number of bytes per parameter for Adam, whose it is, and what it assumes."""
@@ -61,14 +68,15 @@ FIGURES: tuple[Figure, ...] = (
         "half weights, FP32 gradients and masters",
         _MEGATRON,
         Assumptions("half", "fp32", master_weights=True),
-        "The same 18 come from 6 bytes of weights in two types, 4 of gradients and 8 of state.",
+        "Its gradients are added up in FP32, so that no copy of them is needed.",
     ),
     Figure(
         18,
-        "autocast while its casts live",
-        "computed: torch's autocast keeps a half copy of each weight until backward has used it",
+        "FP32 weights with a half copy, FP32 gradients",
+        _ML_ENGINEERING,
         RECIPES["autocast"],
-        "18 for another reason: no masters, and 2 of the 18 pass.",
+        "6 + 4 + 8, the weights in two types. torch's autocast holds its half copies, too, but "
+        "only until the backward pass has used them: 2 of the 18 pass.",
     ),
     Figure(
         20,

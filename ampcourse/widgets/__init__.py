@@ -1,4 +1,4 @@
-"""Interactive views for the lessons: formats, updates, gradients, Tensor Cores, loss scales, types.
+"""Interactive views for the lessons: formats, updates, gradients, loss scales, types, memory.
 
 Importing this package loads no widget library; the functions do, when they are called.
 """
@@ -8,22 +8,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from ampcourse.benchmark.layers import Workload
     from ampcourse.formats import FloatFormat
     from ampcourse.widgets.bits.explorer import Explorer
     from ampcourse.widgets.bits.side_by_side import SameNumber
     from ampcourse.widgets.block.widget import BlockFMA
     from ampcourse.widgets.flow.widget import TypeFlow
+    from ampcourse.widgets.memory.widget import CheckpointSegments, MemoryLedger
+    from ampcourse.widgets.roofline.widget import RooflineExplorer
     from ampcourse.widgets.scaler.widget import ScalerScrubber
     from ampcourse.widgets.update.widget import LostUpdate
     from ampcourse.widgets.window.widget import GradientWindow
 
 __all__ = [
     "block_fma",
+    "checkpoint_segments",
     "explorer",
     "gradient_window",
     "lost_update",
+    "memory_ledger",
     "same_number",
     "scaler_scrubber",
     "type_flow",
@@ -186,3 +191,72 @@ def type_flow(net: str = "small_cnn", device: str = "cpu", lower: str = "bfloat1
     from ampcourse.widgets.flow.widget import TypeFlow
 
     return TypeFlow(FlowState(net, device, lower))
+
+
+def memory_ledger(
+    optimizer: str = "adam", recipe: str = "autocast", model: str = "resnet50", batch: int = 32
+) -> MemoryLedger:
+    """Return the ledger of a training step: what is held, in bytes, at its two moments.
+
+    Optimizers are "sgd", "momentum" and "adam", recipes "fp32", "autocast", "O2" and "half",
+    models "resnet50" and "perceptron"; the batch is a power of two up to 4096. The result shows
+    its state as `optimizer`, `recipe` and `batch`, which can also be assigned, and the bytes of
+    each parameter as `ledger`.
+
+    Raises ValueError for another optimizer, recipe, model or batch; ImportError with the install
+    command where ipywidgets or anywidget is missing.
+
+    >>> memory_ledger("adam", "autocast").ledger.kept, memory_ledger("adam", "half").ledger.kept
+    (16, 8)
+    """
+    from ampcourse.memory.ledger import Assumptions
+    from ampcourse.widgets.memory.state import LedgerState
+    from ampcourse.widgets.memory.widget import MemoryLedger
+
+    start = LedgerState(model, optimizer, Assumptions(), batch)
+    return MemoryLedger(start.with_recipe(recipe))
+
+
+def checkpoint_segments(layers: int = 25, segments: int = 1) -> CheckpointSegments:
+    """Return a chain of equal layers, to divide into segments that are checkpointed.
+
+    Between 1 and 100 layers, between 1 and as many segments. The result shows its state as
+    `layers` and `segments`, which can also be assigned, and as `peak` and `recomputed`.
+
+    Raises ValueError for other numbers; ImportError with the install command where ipywidgets or
+    anywidget is missing.
+
+    >>> checkpoint_segments(25, 1).peak, checkpoint_segments(25, 5).peak
+    (25, 9)
+    """
+    from ampcourse.widgets.memory.state import SegmentState
+    from ampcourse.widgets.memory.widget import CheckpointSegments
+
+    return CheckpointSegments(SegmentState(layers, segments))
+
+
+def roofline_explorer(
+    works: Mapping[str, Workload] | None = None, device: str = "V100", recipe: str = "amp-fp16"
+) -> RooflineExplorer:
+    """Return the layers of a training step under a device's roof, beside a convolution to move.
+
+    `works` are kernels of one step as `ampcourse.benchmark.layers.workload` returns them, under
+    "fp32" and "amp-fp16"; without them ResNet50 is rehearsed, 256 images of 224 pixels, which takes
+    some seconds the first time. Devices are those of `ampcourse.benchmark.devices`, recipes "fp32",
+    "tf32" and "amp-fp16". The result shows its state as `device`, `recipe`, `layer` and `own`,
+    which can also be assigned, and as `limit`.
+
+    Raises ValueError for another device or recipe and for works that lack one of the two;
+    ImportError with the install command where ipywidgets or anywidget is missing.
+
+    >>> from torch.nn import Linear
+    >>> from ampcourse.benchmark.layers import workload
+    >>> works = {r: workload(Linear(512, 512), (64, 512), r) for r in ("fp32", "amp-fp16")}
+    >>> roofline_explorer(works, "V100").own.channels
+    64
+    """
+    from ampcourse.widgets.roofline.rehearsed import resnet50_works
+    from ampcourse.widgets.roofline.state import RooflineState
+    from ampcourse.widgets.roofline.widget import RooflineExplorer
+
+    return RooflineExplorer(RooflineState(works or resnet50_works(), device, recipe))

@@ -9,9 +9,10 @@ import pytest
 
 MODULES = (
     "memory.ledger",
+    "memory.division",
+    "memory.moments",
     "memory.literature",
     "memory.activations",
-    "memory.checkpointing",
     "memory.peak",
     "benchmark.devices",
 )

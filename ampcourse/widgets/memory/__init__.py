@@ -1,0 +1,1 @@
+"""Where the memory of a training step goes, and what checkpointing gives back."""

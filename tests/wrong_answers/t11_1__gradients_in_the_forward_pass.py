@@ -1,0 +1,5 @@
+# message: there are no gradients: zero_grad set them to None
+def per_parameter(recipe, states):
+    updated = 4 if recipe.masters else recipe.weights
+    kept = recipe.weights + 4 * recipe.masters + states * updated
+    return kept + 2 * recipe.casts + recipe.gradients + 4 * recipe.copied, kept + recipe.gradients + 4 * recipe.copied

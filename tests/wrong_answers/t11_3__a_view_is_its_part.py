@@ -1,0 +1,8 @@
+# message: that is the part which the view shows
+def saved_bytes(net, x):
+    saved = []
+    with saved_tensors_hooks(lambda t: saved.append(t) or t, lambda t: t):
+        output = net(x)
+    own = {t.untyped_storage().data_ptr() for t in [*net.parameters(), *net.buffers()]}
+    found = {t.untyped_storage().data_ptr(): t.nbytes for t in saved}
+    return sum(size for address, size in found.items() if address not in own)

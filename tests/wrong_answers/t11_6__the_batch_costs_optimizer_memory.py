@@ -1,0 +1,9 @@
+# message: a larger batch costs neither weights nor states
+def peak(parameters, forward, step, each, batch):
+    return max((forward * parameters + each) * batch, step * parameters)
+
+
+def largest_batch(parameters, forward, step, each, limit):
+    if step * parameters > limit:
+        return 0
+    return limit // (forward * parameters + each)
