@@ -75,6 +75,14 @@ class Machine:
         """Return peak_allocated and peak_reserved in bytes since reset_peak; None if unknown."""
         return {"peak_allocated": None, "peak_reserved": None}
 
+    def held(self) -> dict[str, int | None]:
+        """Return the bytes of tensors that are there now, and those reserved for tensors."""
+        return {"allocated": None, "reserved": None}
+
+    def search_kernels(self, on: bool) -> None:
+        """Have cuDNN try its convolution kernels on each new shape and take the fastest, or not."""
+        torch.backends.cudnn.benchmark = on
+
     def empty_cache(self) -> None:
         """Give memory back that nothing uses."""
         gc.collect()
@@ -164,6 +172,12 @@ class CudaMachine(Machine):
         return {
             "peak_allocated": int(self.cuda.max_memory_allocated(self.index)),
             "peak_reserved": int(self.cuda.max_memory_reserved(self.index)),
+        }
+
+    def held(self) -> dict[str, int | None]:
+        return {
+            "allocated": int(self.cuda.memory_allocated(self.index)),
+            "reserved": int(self.cuda.memory_reserved(self.index)),
         }
 
     def empty_cache(self) -> None:

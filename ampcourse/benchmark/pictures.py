@@ -1,7 +1,7 @@
 """The pictures a benchmark trains on: FashionMNIST, CIFAR10 if it is there, or made up.
 
-Nothing is ever downloaded. Besides where `training.data` looks, the full data is looked for in a
-folder `data` next to the package, which git ignores: it travels with a copy of the folder.
+Nothing is ever downloaded. Data in the folder `data` next to the package, which git ignores,
+travels with a copy of the folder.
 """
 
 from __future__ import annotations
@@ -14,12 +14,9 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
+from ampcourse.benchmark.cifar10 import cifar10
 from ampcourse.benchmark.machine import Machine
 from ampcourse.training.data import fashion_mnist
-
-#: The ignored folder that travels with a copy: it may hold fashion-mnist, FashionMNIST/raw,
-#: cifar-10-batches-py or cifar-10-batches-bin, or FashionMNIST's four files themselves.
-DATA_FOLDER = Path(__file__).parents[2] / "data"
 
 NAMES = ("fashion-mnist", "cifar10", "synthetic")
 
@@ -82,9 +79,9 @@ def pictures(
 
     `size` is the side in pixels to give the network, by default that of the data (synthetic: 28).
     `use`, for FashionMNIST, is "full", "subset" or "auto": full where it is found. `folder` is
-    looked into alone; without it, AMPCOURSE_FASHION_MNIST, then DATA_FOLDER, then Debian's folder.
-    Raises ValueError for an unknown name and a size under 8, FileNotFoundError where data is asked
-    for that is not there, and DatasetError for files that are truncated or damaged.
+    looked into alone; without it, FashionMNIST is looked for as `training.data` says, CIFAR10 in
+    `data`. Raises ValueError for an unknown name and a size under 8, FileNotFoundError where data
+    is asked for that is not there, and DatasetError for files that are truncated or damaged.
     """
     if name not in NAMES:
         raise ValueError(f"data {name!r} is unknown; choose from {', '.join(NAMES)}")
@@ -124,8 +121,10 @@ def synthetic(size: int = 28, channels: int = 1, classes: int = 10, count: int =
 
 def _fashion_mnist(folder: Path | None, use: str) -> Pictures:
     data = fashion_mnist(folder, use)
-    arrays = (data.train_images, data.train_labels, data.test_images, data.test_labels)
-    images, labels, test_images, test_labels = (torch.tensor(np.array(a)) for a in arrays)
+    images, labels, test_images, test_labels = (
+        torch.tensor(np.array(array))
+        for array in (data.train_images, data.train_labels, data.test_images, data.test_labels)
+    )
     return Pictures(
         "fashion-mnist",
         data.source,
@@ -140,4 +139,17 @@ def _fashion_mnist(folder: Path | None, use: str) -> Pictures:
 
 
 def _cifar10(folder: Path | None) -> Pictures:
-    raise NotImplementedError
+    found = cifar10(folder)
+    tensors = [torch.tensor(array) for array in found.arrays]
+    images, labels, test_images, test_labels = tensors
+    return Pictures(
+        "cifar10",
+        found.source,
+        32,
+        10,
+        images,
+        labels.long(),
+        test_images,
+        test_labels.long(),
+        *_CIFAR10,
+    )

@@ -73,9 +73,7 @@ class Step:
 
     def place(self, images: torch.Tensor) -> torch.Tensor:
         """Return images in the recipe's layout and type."""
-        if self.recipe.base == "fp16":
-            images = images.half()
-        return channels_last(images) if self.recipe.layout == "NHWC" else images.contiguous()
+        return place(images, self.recipe)
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """Return the model's output in FP32, computed as the recipe does."""
@@ -184,8 +182,29 @@ def prepare(
         model = wrap(model)
     step = Step(recipe, model, optimizer, machine, level)
     if recipe.compiled:
-        step.run = torch.compile(model)
+        step.run = compiled(model)
     return step
+
+
+def compiled(model: nn.Module) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Return a model that torch.compile compiles at its first call, for fixed shapes.
+
+    Past its limit of versions torch would go on uncompiled without a word; here it raises.
+    """
+    import torch._dynamo.config as config
+
+    for name, value in (("recompile_limit", 64), ("fail_on_recompile_limit_hit", True)):
+        if hasattr(config, name):
+            setattr(config, name, value)
+    found: Callable[[torch.Tensor], torch.Tensor] = torch.compile(model, dynamic=False)
+    return found
+
+
+def place(images: torch.Tensor, recipe: Recipe) -> torch.Tensor:
+    """Return images in a recipe's layout and type."""
+    if recipe.base == "fp16":
+        images = images.half()
+    return channels_last(images) if recipe.layout == "NHWC" else images.contiguous()
 
 
 def channels_last(images: torch.Tensor) -> torch.Tensor:

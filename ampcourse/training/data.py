@@ -11,7 +11,7 @@ import os
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from ampcourse.training import idx
 
@@ -35,6 +35,8 @@ CLASSES = (
 FOLDER_VARIABLE = "AMPCOURSE_FASHION_MNIST"
 #: Where Debian's package dataset-fashion-mnist puts its files.
 DEBIAN_FOLDER = Path("/usr/share/datasets/fashion-mnist")
+#: A folder next to the package, which git ignores: data in it travels with a copy of the course.
+COURSE_FOLDER = Path(__file__).parents[2] / "data"
 SUBSET_FOLDER = Path(__file__).parent / "fashion_mnist"
 
 # sha256 of the uncompressed bytes: gzip headers differ between Zalando's and Debian's files,
@@ -76,10 +78,11 @@ def fashion_mnist(folder: str | os.PathLike[str] | None = None, use: str = "auto
 
     `use` is "full" (60,000 + 10,000 images), "subset" (2,000 + 1,000, shipped with the course)
     or "auto": the full data if it is found, else the subset. The full data is looked for in
-    `folder`, else in the folder named by AMPCOURSE_FASHION_MNIST, else in Debian's folder; a
-    folder may hold the four files as .gz or plain, or torchvision's FashionMNIST/raw. Raises
-    ValueError for another `use`, FileNotFoundError if a named folder, or with "full" every
-    folder, lacks a file, and DatasetError for a file whose content is not FashionMNIST's.
+    `folder`, else in the folder named by AMPCOURSE_FASHION_MNIST, else in the folder `data` next
+    to the package, else in Debian's folder; a folder may hold the four files as .gz or plain, also
+    in fashion-mnist or torchvision's FashionMNIST/raw. Raises ValueError for another `use`,
+    FileNotFoundError if a named folder, or with "full" every folder, lacks a file or if `data`
+    holds only some of them, and DatasetError for a file whose content is not FashionMNIST's.
     """
     if use not in ("auto", "full", "subset"):
         raise ValueError(f"use={use!r} is unknown; choose 'auto', 'full' or 'subset'.")
@@ -90,9 +93,10 @@ def fashion_mnist(folder: str | os.PathLike[str] | None = None, use: str = "auto
         return _load(found, FULL, f"FashionMNIST, all 60,000 + 10,000 images, from {found}")
     if use == "full":
         raise FileNotFoundError(
-            f"FashionMNIST is not in {DEBIAN_FOLDER}. Install Debian's dataset-fashion-mnist, "
-            f"set {FOLDER_VARIABLE} to the folder of the four files, or use the shipped "
-            "subset: fashion_mnist(use='subset')."
+            f"FashionMNIST is neither in {COURSE_FOLDER} nor in {DEBIAN_FOLDER}. Put its four "
+            "files into the first, install Debian's dataset-fashion-mnist, set "
+            f"{FOLDER_VARIABLE} to the folder of the files, or use the shipped subset: "
+            "fashion_mnist(use='subset')."
         )
     return _subset()
 
@@ -129,20 +133,30 @@ def _load(folder: Path, files: dict[str, str], source: str) -> FashionMnist:
 
 def _full_folder(folder: str | os.PathLike[str] | None) -> Path | None:
     named = folder if folder is not None else os.environ.get(FOLDER_VARIABLE)
-    for place in _places(Path(named) if named else DEBIAN_FOLDER):
-        if all(_file(place, name) for name in FULL):
-            return place
-    if not named:
-        return None
-    whence = "folder" if folder is not None else f"the variable {FOLDER_VARIABLE}"
+    if named:
+        whence = "folder" if folder is not None else f"the variable {FOLDER_VARIABLE}"
+        return _complete(Path(named)) or _raise_incomplete(Path(named), whence)
+    found = _complete(COURSE_FOLDER)
+    if found is None and any(
+        _file(place, name) for place in _places(COURSE_FOLDER) for name in FULL
+    ):
+        _raise_incomplete(COURSE_FOLDER, "next to the package")
+    return found or _complete(DEBIAN_FOLDER)
+
+
+def _complete(root: Path) -> Path | None:
+    return next((p for p in _places(root) if all(_file(p, name) for name in FULL)), None)
+
+
+def _raise_incomplete(folder: Path, whence: str) -> NoReturn:
     raise FileNotFoundError(
-        f"{named} (from {whence}) does not hold FashionMNIST: it needs "
-        f"{', '.join(FULL)}, each plain or as .gz, there or in FashionMNIST/raw."
+        f"{folder} (from {whence}) does not hold FashionMNIST: it needs "
+        f"{', '.join(FULL)}, each plain or as .gz, there, in fashion-mnist or in FashionMNIST/raw."
     )
 
 
-def _places(root: Path) -> tuple[Path, Path]:
-    return root, root / "FashionMNIST" / "raw"
+def _places(root: Path) -> tuple[Path, ...]:
+    return root, root / "fashion-mnist", root / "FashionMNIST" / "raw"
 
 
 def _file(folder: Path, name: str) -> Path | None:

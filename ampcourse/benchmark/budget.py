@@ -1,0 +1,122 @@
+"""How long a plan will take on a device, from its roofline limits, before anything is run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ampcourse.benchmark.devices import Device, find_device
+from ampcourse.benchmark.layers import RECIPES, Workload, workload
+from ampcourse.benchmark.models import build
+from ampcourse.benchmark.plans import (
+    Gemm,
+    LargestBatch,
+    Part,
+    Plan,
+    Task,
+    Throughput,
+    Training,
+    recipes_of,
+)
+from ampcourse.benchmark.recipes import Recipe
+from ampcourse.benchmark.roofline import step_limit
+
+#: Images of the full FashionMNIST, for training and for tests.
+TRAIN, TEST = 60_000, 10_000
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a run costs besides the device's arithmetic, in seconds; chosen on the high side.
+
+    `efficiency` is the part of a roofline limit that is reached: published runs of ResNet50 reach
+    0.64 and more. `issue_s` is the time Python needs to issue a step, 10 to 17 ms measured.
+    """
+
+    efficiency: float = 0.5
+    issue_s: float = 0.017
+    start_s: float = 25.0
+    search_s: float = 4.0
+    prepare_s: float = 1.0
+    limit_s: float = 3.0
+    compile_s: float = 60.0
+    product_s: float = 0.5
+
+
+class Budget:
+    """Seconds of the parts of a plan on a quoted device or a Device."""
+
+    def __init__(self, device: str | Device, costs: Costs | None = None) -> None:
+        self.device = find_device(device)
+        self.costs = costs or Costs()
+        self._works: dict[tuple[object, ...], Workload] = {}
+        self._searched: set[tuple[object, ...]] = set()
+
+    def of(self, plan: Plan) -> list[tuple[str, float]]:
+        """Return the start and each part of a plan, by name, with the seconds it will take."""
+        self._searched.clear()
+        found = [("start", self.costs.start_s)]
+        found += [(part.kind, self._part(part)) for part in plan.parts]
+        return found
+
+    def total(self, plan: Plan) -> float:
+        """Return the seconds that all of a plan will take."""
+        return sum(seconds for _, seconds in self.of(plan))
+
+    def step_s(self, recipe: Recipe, task: Task) -> float:
+        """Return the seconds of a training step: the device's or the host's, the longer."""
+        limit = step_limit(self._work(recipe, task), self.device, recipe.layout)
+        seconds = limit.seconds / self.costs.efficiency
+        # A segment is computed a second time: a third more of forward, backward and forward.
+        return max(seconds * (4 / 3 if recipe.checkpointing else 1), self.costs.issue_s)
+
+    def _part(self, part: Part) -> float:
+        if isinstance(part, Gemm):
+            each = self.costs.product_s + 4 * part.seconds
+            return len(part.sizes) * len(part.types) * each
+        recipes = recipes_of(part)
+        if isinstance(part, Throughput):
+            return sum(self._turns(recipe, part) for recipe in recipes)
+        if isinstance(part, Training):
+            return len(part.seeds) * sum(self._training(recipe, part) for recipe in recipes)
+        return sum(self._search(recipe, part) for recipe in recipes)
+
+    def _turns(self, recipe: Recipe, part: Throughput) -> float:
+        step = self.step_s(recipe, part.task)
+        warm = self._ready(recipe, part.task, part.task.batch) + (part.warm_up + 4) * step
+        # One step hands memory over, then come those that are timed.
+        rounds = part.rounds * (max(part.turn_s, step) + step)
+        return warm + rounds + self.costs.limit_s
+
+    def _training(self, recipe: Recipe, part: Training) -> float:
+        images = min(part.images or TRAIN, TRAIN)
+        steps = part.epochs * (images // part.task.batch)
+        step = self.step_s(recipe, part.task)
+        # A forward pass is a third of a step; evaluation looks for kernels of its own.
+        evaluation = part.epochs * TEST / part.task.batch * step / 3 + self.costs.search_s
+        return self._ready(recipe, part.task, part.task.batch) + steps * step + evaluation
+
+    def _search(self, recipe: Recipe, part: LargestBatch) -> float:
+        # From half the start to 32 times it in doublings, then five halvings of the gap, two steps
+        # each, none with more images than half of the largest batch on average.
+        tries, per_image = 5 + 5, self.step_s(recipe, part.task) / part.task.batch
+        average = 4 * part.start
+        return tries * (self.costs.prepare_s + 2 * average * per_image)
+
+    def _ready(self, recipe: Recipe, task: Task, batch: int) -> float:
+        """Return the seconds until the first step: building, kernel search, compiling."""
+        seconds = self.costs.prepare_s
+        key = (recipe.arithmetic, recipe.layout, task, batch)
+        if key not in self._searched:
+            seconds += self.costs.search_s
+            self._searched.add(key)
+        return seconds + (self.costs.compile_s if recipe.compiled else 0)
+
+    def _work(self, recipe: Recipe, task: Task) -> Workload:
+        rule = RECIPES[recipe.arithmetic]
+        key = (rule.rehearsed, rule.scaler, task)
+        if key not in self._works:
+            shape = (task.batch, 1, task.size, task.size)
+            model = build(task.model, 1, 10, task.stem)
+            self._works[key] = workload(model, shape, recipe.arithmetic)
+        found = self._works[key]
+        return Workload(recipe.arithmetic, found.batch, found.kernels)
