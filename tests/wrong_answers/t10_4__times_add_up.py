@@ -1,0 +1,16 @@
+# message: memory and arithmetic run at the same time
+def least_time(layer, device, recipe):
+    """Return the seconds that a layer takes at least."""
+    amp = recipe == "amp"
+    width = 2 if amp and layer["kind"] != "optimizer" else 4
+    memory = layer["numbers"] * width / (device["bandwidth"] * 1e9)
+    if layer["kind"] != "matrix":
+        return memory
+    peak = device["fp16"] if amp else device.get(recipe, device["fp32"])
+    return memory + layer["flops"] / (peak * 1e12)
+
+
+def predict(layers, device, before, after):
+    """Return how many times as fast the layers can be at most."""
+    first, second = (sum(least_time(x, device, r) for x in layers) for r in (before, after))
+    return first / second
