@@ -1425,12 +1425,14 @@ def ledger(run):
 # %% [markdown]
 r"""
 What to expect of the **time**: nothing of what a GPU would show. FP16 gains where there are units
-for it. A CPU without FP16 arithmetic converts every operand to FP32 and every result back, and on
-larger nets FP16 autocast then takes 8 to 75 times as long as FP32 (measured for this course). This
-net is so small that mostly the calls count, and every cast and every copy of a master is one more.
-So predict, unless your CPU has FP16 units: no level is much faster than O0, and which is slowest
-may change from run to run. (Shown is the fastest step of each, since whatever else the machine does
-can only add.)
+for it, and code that uses them. A CPU without converts every operand to FP32 and every result
+back, and on larger nets FP16 autocast then takes 8 to 75 times as long as FP32 (measured for this
+course). On this small net every cast and every copy of a master is one call more, and the rest
+depends on the CPU: on two servers the levels with FP16 took from 1.4 to 21 times as long as O0.
+The slower one, a busy Xeon, even had instructions for FP16 (AVX512-FP16), and yet with torch 2.14
+the backward pass of the convolution took 45 times as long as in FP32. So predict: no level is much
+faster than O0, and which is slowest may change from run to run. (Shown is the fastest step of
+each, since whatever else the machine does can only add.)
 
 What to expect of the **accuracy**: after two epochs it still jumps by several points from batch
 to batch, and with 1,000 test images a difference of less than about 3 says nothing anyway.
