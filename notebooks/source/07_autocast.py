@@ -10,7 +10,7 @@ a GPU. On a CPU the same layer answers in FP16. Neither is a bug.
 
 In this lesson you find out who decides, build an autocast of your own, and hold it against
 PyTorch's, bit for bit. You need to know what FP16 can hold (`04_gradient_range`), but no GPU. There
-are six tasks; plan about an hour. After the fourth is a good place for a break.
+are six tasks; plan an hour and a half. After the fourth is a good place for a break.
 
 ## Predict first
 
@@ -1460,6 +1460,11 @@ class Square(torch.autograd.Function):
         return 2 * x * g
 
 
+def fresh(function):
+    """Return a class of its own that does what `function` does: the checks work on such copies."""
+    return type(function.__name__, (function,), {})
+
+
 # %% tags=["nbval-ignore-output"]
 x, w = torch.ones(1, 2), torch.nn.Parameter(torch.ones(2, 1))
 with torch.autocast("cpu", dtype=torch.float16):
@@ -1512,8 +1517,8 @@ never meets the other.
 r"""
 ### t07_6 · Right under autocast
 
-`mend(function, in_fp32)` gets a class like `Product` or `Square` and returns one that does the
-same, right under autocast on the CPU. `function.forward(ctx, *tensors)` and
+`mend(function, in_fp32)` gets a class like `Product` or `Square`, leaves it as it is, and returns
+another that does the same, right under autocast on the CPU. `function.forward(ctx, *tensors)` and
 `function.backward(ctx, g)` are what the class defines.
 
 - `in_fp32=False`: forward and backward run under whatever is in force where the forward is called:
@@ -1556,7 +1561,7 @@ with task("t07_6"):
         x = torch.tensor([[1.0, 2049.0]], requires_grad=True)
         w = torch.tensor([[1.0], [1.0]], requires_grad=True)
         with torch.autocast("cpu", dtype=torch.{low}, enabled={on}):
-            y = mend(Product, {wide}).apply(x, w)
+            y = mend(fresh(Product), {wide}).apply(x, w)
         with torch.autocast("cpu", dtype=torch.{low}, enabled={late}):
             try:
                 y.backward(torch.tensor([[{g}]]).to(y.dtype))
@@ -1583,7 +1588,7 @@ with task("t07_6"):
     traps = {never: half, casts: (y, gx, gw), met: "two types"}
     check(call, region("bfloat16", True), both, traps)
     two = """
-        P, x = mend(Product, False), torch.tensor([{x}], requires_grad=True)
+        P, x = mend(fresh(Product), False), torch.tensor([{x}], requires_grad=True)
         w = torch.tensor([[1.0], [1.0]], requires_grad=True)
         found = []
         for low in {lows}:
@@ -1600,6 +1605,14 @@ with task("t07_6"):
     traps = {late: ("bfloat16", gx, torch.tensor([[1.0], [259.0]]))}
     right = "bfloat16", gx, torch.tensor([[1.0], [259.0]]).bfloat16().float()
     check(two.format(x=[1.0, 259.0], lows=lows, which=0), right, both, traps)
+    call = """
+        given = fresh(Product)
+        before = given.forward, given.backward
+        mend(given, True)
+        return [given.forward is before[0], given.backward is before[1]]
+    """
+    itself = "the class that was given was changed: mend another, and leave it as it is"
+    check(call, [True, True], both, {itself: [False, False]})
     always = "a forward outside of a region has a backward without casts"
     around = "the region of the forward counts, not the one around backward()"
     halved = "that was cast, though no region was there"
@@ -1614,8 +1627,8 @@ with task("t07_6"):
     call = """
         x, y = torch.tensor([304.0]).half(), torch.tensor([[1.0, 2049.0]])
         with torch.autocast("cpu", dtype=torch.float16):
-            square = mend(Square, True).apply(x)
-            return square, mend(Product, True).apply(y, torch.ones(2, 1))
+            square = mend(fresh(Square), True).apply(x)
+            return square, mend(fresh(Product), True).apply(y, torch.ones(2, 1))
     """
     back = "enabled=False alone casts nothing: float16 inputs stay"
     again = "the product inside was cast down again: FP32 inputs are not enough"
@@ -1628,7 +1641,7 @@ with task("t07_6"):
     wish = """
         x = torch.tensor([{}], dtype=torch.float64)
         with torch.autocast("cpu", dtype=torch.{}):
-            return mend(Square, True).apply(x)
+            return mend(fresh(Square), True).apply(x)
     """
     x = torch.tensor([0.1], dtype=torch.float64)
     finer = "float64 is wider than float32: custom_fwd leaves it alone, and so do you"
@@ -1640,7 +1653,7 @@ with task("t07_6"):
         for wide in (False, True):
             x.grad = w.grad = None
             with torch.autocast("cpu", dtype=torch.float16):
-                y = mend(Product, wide).apply(x, w)
+                y = mend(fresh(Product), wide).apply(x, w)
             y.sum().backward()
             seen += [x.grad, w.grad]
         return seen
@@ -1703,7 +1716,7 @@ with task("t07_6"):
             for wide in (True, False):
                 x.grad = w.grad = None
                 with torch.autocast("cpu", dtype=torch.{low}):
-                    y = mend(Product, wide).apply(x, w)
+                    y = mend(fresh(Product), wide).apply(x, w)
                 y.sum().backward()
                 seen += [x.grad, w.grad]
             return seen
@@ -1724,7 +1737,7 @@ with task("t07_6"):
         call = f"""
             x = torch.tensor([{n}]).to(torch.{low}).requires_grad_()
             with torch.autocast("cpu", dtype=torch.{low}):
-                return mend(Square, True).apply(x)
+                return mend(fresh(Square), True).apply(x)
         """
         check(call, torch.tensor([n]).to(kind).float() ** 2, exact)
     ### END HIDDEN TESTS
