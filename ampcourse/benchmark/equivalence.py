@@ -5,16 +5,14 @@ their accuracies are compared in pairs. "No significant difference" would be eas
 runs; equivalence has to be shown: two one-sided tests at 5 % hold when the 90 % interval of the
 mean difference lies within the margin (Schuirmann, J. Pharmacokinet. Biopharm. 15(6), 1987).
 
-To make the course's record: `python -m ampcourse.benchmark.equivalence --out FILE`
+To make the course's record: `ampcourse benchmark --preset three-seeds`
 """
 
 from __future__ import annotations
 
-import argparse
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
@@ -113,80 +111,3 @@ def equivalence(
     seeds = sorted(found[baseline].keys() & found[recipe].keys())
     pairs = {seed: (found[baseline][seed], found[recipe][seed]) for seed in seeds}
     return Equivalence(baseline, recipe, pairs, margin)
-
-
-def record(options: argparse.Namespace) -> None:
-    """Train each recipe from each seed, seeds in turn, and add each row to a file as it ends."""
-    from tqdm import tqdm
-
-    from ampcourse.benchmark import models
-    from ampcourse.benchmark.machine import open_machine
-    from ampcourse.benchmark.pictures import pictures
-    from ampcourse.benchmark.recipes import parse
-    from ampcourse.benchmark.rows import append
-    from ampcourse.benchmark.steps import prepare
-    from ampcourse.benchmark.training_run import train
-
-    machine = open_machine(options.device)
-    data = pictures("fashion-mnist", size=options.size, use=options.data)
-    plan = {
-        "kind": "training",
-        "model": options.model,
-        "stem": options.stem,
-        "image_size": data.size,
-        "channels": data.channels,
-        "classes": data.classes,
-        "batch": options.batch,
-        "world_size": 1,
-        "data": data.source,
-        "preset": "three seeds",
-        "learning_rate": options.learning_rate,
-    }
-    steps = options.epochs * (len(data.train_images) // options.batch)
-    for seed in options.seeds:
-        for name in options.recipes:
-            recipe = parse(name)
-            model = models.build(options.model, data.channels, data.classes, options.stem, seed)
-            step = prepare(recipe, model, models.sgd(options.learning_rate), machine)
-            before = machine.clocks()
-            with step.active(), tqdm(total=steps, desc=f"{recipe}, seed {seed}") as bar:
-                found = train(
-                    step,
-                    data,
-                    machine,
-                    batch=options.batch,
-                    epochs=options.epochs,
-                    seed=seed,
-                    progress=bar.update,
-                )
-                described = machine.describe()
-            described |= {"clocks_before": before, "clocks_after": machine.clocks()}
-            of_recipe = {
-                "recipe": recipe.name,
-                "layout": recipe.layout,
-                "compiled": recipe.compiled,
-                "checkpointing": recipe.checkpointing,
-                "seed": seed,
-            }
-            append(options.out, plan | of_recipe | found | {"machine": described})
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """Make the record of several seeds."""
-    parser = argparse.ArgumentParser(prog="python -m ampcourse.benchmark.equivalence")
-    parser.add_argument("--out", type=Path, required=True, help="file of rows to add to")
-    parser.add_argument("--recipes", nargs="+", default=["fp32", "amp-bf16"])
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    parser.add_argument("--epochs", type=int, default=10)
-    parser.add_argument("--batch", type=int, default=100)
-    parser.add_argument("--size", type=int, default=28, help="side of the images in pixels")
-    parser.add_argument("--model", default="resnet50")
-    parser.add_argument("--stem", default="stock")
-    parser.add_argument("--data", default="auto", help="full, subset or auto")
-    parser.add_argument("--learning-rate", type=float, default=0.05)
-    parser.add_argument("--device", default="cpu")
-    record(parser.parse_args(argv))
-
-
-if __name__ == "__main__":
-    main()

@@ -170,10 +170,10 @@ class _Run:
         return loss
 
     def _inputs(self, positions: torch.Tensor, part: str) -> tuple[torch.Tensor, torch.Tensor]:
-        """Draw images, as a loader does: from memory, moved as uint8, prepared on the device."""
+        """Draw images, as a loader does: from where they lie, moved as uint8, prepared there."""
         images, labels = (
-            self.machine.to(getattr(self.data, f"{part}_{name}")[positions])
-            for name in ("images", "labels")
+            self.machine.to(tensor[positions.to(tensor.device)])
+            for tensor in (getattr(self.data, f"{part}_{name}") for name in ("images", "labels"))
         )
         return self.step.place(self.data.inputs(images)), labels
 

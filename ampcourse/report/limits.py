@@ -74,14 +74,16 @@ def row_limit(row: Mapping[str, Any]) -> float | None:
 def row_device(row: Mapping[str, Any]) -> Device | None:
     """Return what a row's device can do at most: quoted, or as it was measured; None if unknown."""
     machine = row["machine"]
-    measured = machine.get("roofline")
-    if measured:
-        return Device(
-            machine["name"],
-            "measured",
-            measured["peaks"],
-            measured["bandwidth"],
-            frozenset(),
-            "matrix products and a sum of long arrays, by torch",
-        )
-    return recognise(machine["name"]) if machine.get("kind") == "cuda" else None
+    if machine.get("kind") == "cuda":
+        return recognise(machine["name"])
+    peaks = machine.get("peaks")
+    if not peaks:
+        return None
+    return Device(
+        peaks["name"],
+        peaks["kind"],
+        peaks["tflops"],
+        peaks["gbytes_per_s"],
+        frozenset(),
+        "matrix products and a sum of long arrays, by torch",
+    )

@@ -93,14 +93,19 @@ def _rate_remarks(group: Group) -> Iterable[str]:
 def about(row: Mapping[str, Any]) -> str:
     """Return in words on what and with what a row was measured."""
     machine = row["machine"]
-    parts = [f"torch {machine.get('torch', UNKNOWN)}", f"data: {row.get('data', UNKNOWN)}"]
+    parts = [f"torch {machine.get('torch', UNKNOWN)}", f"data: {_source(row)}"]
     if machine.get("kind") == "cuda":
         parts += [f"CUDA {machine.get('cuda')}", f"driver {machine.get('driver') or UNKNOWN}"]
     else:
         parts += [f"{machine.get('threads', UNKNOWN)} threads", str(machine.get("cpu_capability"))]
-    clocks = [machine.get(f"clocks_{when}") or row.get(f"clocks_{when}") for when in _WHEN]
+    clocks = [machine.get(f"clocks_{when}") for when in _WHEN]
     parts += [f"clocks {when} {_clocks(c)}" for when, c in zip(_WHEN, clocks, strict=True) if c]
     return "Measured: " + ", ".join(parts) + f", {machine.get('date', 'date ?')}."
+
+
+def _source(row: Mapping[str, Any]) -> str:
+    data = row.get("data", UNKNOWN)
+    return str(data["source"]) if isinstance(data, Mapping) else str(data)
 
 
 _WHEN = ("before", "after")
