@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ampcourse.benchmark.devices import Device, find_device
@@ -28,18 +29,19 @@ TRAIN, TEST = 60_000, 10_000
 class Costs:
     """What a run costs besides the device's arithmetic, in seconds; chosen on the high side.
 
-    `efficiency` is the part of a roofline limit that is reached: published runs of ResNet50 reach
-    0.64 and more. `issue_s` is the time Python needs to issue a step, 10 to 17 ms measured.
+    `efficiency` is the part of a roofline limit that is reached; the lowest of the published runs
+    of ResNet50 reached 0.64. `issue_s` is what Python needs to issue a step, 10 to 17 ms measured
+    on a CPU. `limit_s` is for a rehearsal that gives a limit. What the others are was assumed.
     """
 
-    efficiency: float = 0.5
+    efficiency: float = 0.6
     issue_s: float = 0.017
-    start_s: float = 25.0
+    start_s: float = 20.0
     search_s: float = 4.0
-    prepare_s: float = 1.0
+    prepare_s: float = 0.5
     limit_s: float = 3.0
     compile_s: float = 60.0
-    product_s: float = 0.5
+    product_s: float = 0.2
 
 
 class Budget:
@@ -49,11 +51,11 @@ class Budget:
         self.device = find_device(device)
         self.costs = costs or Costs()
         self._works: dict[tuple[object, ...], Workload] = {}
-        self._searched: set[tuple[object, ...]] = set()
+        self._done: set[tuple[object, ...]] = set()
 
     def of(self, plan: Plan) -> list[tuple[str, float]]:
         """Return the start and each part of a plan, by name, with the seconds it will take."""
-        self._searched.clear()
+        self._done.clear()
         found = [("start", self.costs.start_s)]
         found += [(part.kind, self._part(part)) for part in plan.parts]
         return found
@@ -82,10 +84,13 @@ class Budget:
 
     def _turns(self, recipe: Recipe, part: Throughput) -> float:
         step = self.step_s(recipe, part.task)
-        warm = self._ready(recipe, part.task, part.task.batch) + (part.warm_up + 4) * step
+        warm = self._ready(recipe, part.task) + (part.warm_up + 4) * step
         # One step hands memory over, then come those that are timed.
         rounds = part.rounds * (max(part.turn_s, step) + step)
-        return warm + rounds + self.costs.limit_s
+        rule = RECIPES[recipe.arithmetic]
+        return (
+            warm + rounds + self._once(self.costs.limit_s, rule.rehearsed, rule.scaler, part.task)
+        )
 
     def _training(self, recipe: Recipe, part: Training) -> float:
         images = min(part.images or TRAIN, TRAIN)
@@ -93,23 +98,26 @@ class Budget:
         step = self.step_s(recipe, part.task)
         # A forward pass is a third of a step; evaluation looks for kernels of its own.
         evaluation = part.epochs * TEST / part.task.batch * step / 3 + self.costs.search_s
-        return self._ready(recipe, part.task, part.task.batch) + steps * step + evaluation
+        return self._ready(recipe, part.task) + steps * step + evaluation
 
     def _search(self, recipe: Recipe, part: LargestBatch) -> float:
-        # From half the start to 32 times it in doublings, then five halvings of the gap, two steps
-        # each, none with more images than half of the largest batch on average.
-        tries, per_image = 5 + 5, self.step_s(recipe, part.task) / part.task.batch
-        average = 4 * part.start
-        return tries * (self.costs.prepare_s + 2 * average * per_image)
+        # Two doublings, then halvings of the gap: two steps each, of three times the start's images
+        # on average, since those that do not fit end early.
+        tries = 3 + math.ceil(math.log2(1 / part.within))
+        per_image = self.step_s(recipe, part.task) / part.task.batch
+        return tries * (self.costs.prepare_s + 2 * 3 * part.start * per_image)
 
-    def _ready(self, recipe: Recipe, task: Task, batch: int) -> float:
+    def _ready(self, recipe: Recipe, task: Task) -> float:
         """Return the seconds until the first step: building, kernel search, compiling."""
-        seconds = self.costs.prepare_s
-        key = (recipe.arithmetic, recipe.layout, task, batch)
-        if key not in self._searched:
-            seconds += self.costs.search_s
-            self._searched.add(key)
-        return seconds + (self.costs.compile_s if recipe.compiled else 0)
+        seconds = self._once(self.costs.search_s, recipe.arithmetic, recipe.layout, task)
+        return self.costs.prepare_s + seconds + (self.costs.compile_s if recipe.compiled else 0)
+
+    def _once(self, seconds: float, *what: object) -> float:
+        """Return the seconds for the first time, then 0: what was found is kept."""
+        if what in self._done:
+            return 0.0
+        self._done.add(what)
+        return seconds
 
     def _work(self, recipe: Recipe, task: Task) -> Workload:
         rule = RECIPES[recipe.arithmetic]

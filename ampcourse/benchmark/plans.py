@@ -56,12 +56,16 @@ class Training:
 
 @dataclass(frozen=True)
 class LargestBatch:
-    """The largest batch that fits, for each recipe, of at most `cap_bytes` bytes."""
+    """The largest batch that fits, for each recipe, of at most `cap_bytes` bytes.
+
+    The search begins at `start` and ends when it is known up to the share `within`.
+    """
 
     task: Task
     recipes: tuple[str, ...]
     cap_bytes: int | None = None
     start: int = 32
+    within: float = 1 / 32
 
     kind = "largest_batch"
 
@@ -72,7 +76,7 @@ class Gemm:
 
     sizes: tuple[int, ...] = (1024, 2048, 4096, 8192)
     types: tuple[str, ...] = ("fp32", "tf32", "fp16", "bf16")
-    seconds: float = 0.1
+    seconds: float = 0.05
 
     kind = "gemm"
     recipes: tuple[str, ...] = ()

@@ -26,7 +26,7 @@ ALL = (
     "fp16+nhwc",
     "amp-fp16+nhwc+checkpoint",
 )
-COMPILED = ("fp32", "amp-fp16+nhwc+compile", "amp-bf16+nhwc+compile", "tf32+nhwc+compile")
+COMPILED = ("fp32", "amp-fp16+nhwc+compile", "amp-bf16+nhwc+compile")
 
 #: At 28 px and the stock stem a GPU waits for Python, whatever the arithmetic.
 _SMALL = Task(size=28, batch=256)
@@ -35,12 +35,14 @@ GPU_FULL = Plan(
     "gpu-full",
     "one large GPU, eight minutes: speed of all recipes, a host-bound case, trainings, products",
     (
-        Throughput(Task(), ALL, rounds=7, turn_s=0.3),
-        Throughput(_SMALL, ("fp32", "amp-fp16+nhwc", "amp-bf16+nhwc"), rounds=7, turn_s=0.2),
+        Throughput(Task(), ALL, rounds=7, turn_s=0.2, warm_up=3),
+        Throughput(
+            _SMALL, ("fp32", "amp-fp16+nhwc", "amp-bf16+nhwc"), rounds=7, turn_s=0.2, warm_up=3
+        ),
         Training(Task(), ("fp32+nhwc", "amp-fp16+nhwc", "amp-bf16+nhwc"), epochs=10),
         Gemm(),
-        LargestBatch(Task(), ("fp32+nhwc", "amp-fp16+nhwc"), start=2048),
-        Throughput(Task(), COMPILED, rounds=7, turn_s=0.3),
+        LargestBatch(Task(), ("fp32+nhwc", "amp-fp16+nhwc"), start=4096, within=1 / 16),
+        Throughput(Task(), COMPILED, rounds=7, turn_s=0.2, warm_up=3),
     ),
     seconds=450,
 )

@@ -103,6 +103,7 @@ def _largest(recipe: Recipe, part: LargestBatch, context: Context, clocks: objec
         sample=lambda batch: context.batch(recipe, task, batch),
         cap=part.cap_bytes,
         start=part.start,
+        within=part.within,
         deadline=context.deadline,
     )
     return {**context.row("largest_batch", "ok", "", recipe, task, clocks), **found}
