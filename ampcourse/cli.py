@@ -13,6 +13,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         from ampcourse import launch
 
         return getattr(launch, arguments[0])(arguments[1:])
+    if arguments[:1] in (["benchmark"], ["report"]):  # these read their own
+        return run_measuring(arguments[0], arguments[1:])
     options = parser().parse_args(arguments)
     try:
         return int(options.run(options))
@@ -30,6 +32,8 @@ def parser() -> argparse.ArgumentParser:
     commands = root.add_subparsers(dest="command", required=True, metavar="COMMAND")
     commands.add_parser("lab", help="open the course in JupyterLab")
     commands.add_parser("test", help="run the whole test suite")
+    commands.add_parser("benchmark", help="measure training in several kinds of arithmetic")
+    commands.add_parser("report", help="compare what was measured with others and with limits")
     build = commands.add_parser("build", help="derive the notebooks from notebooks/source")
     build.add_argument("lessons", nargs="*", metavar="NN", help="which lessons; all if none")
     build.add_argument("--check", action="store_true", help="only say what is not up to date")
@@ -43,6 +47,29 @@ def parser() -> argparse.ArgumentParser:
     diagnose.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its own")
     diagnose.set_defaults(run=run_diagnose)
     return root
+
+
+def run_measuring(command: str, arguments: Sequence[str]) -> int:
+    """Run `benchmark`, which ends with a report of its rows, or `report`."""
+    try:
+        from ampcourse.benchmark import command as benchmark
+        from ampcourse.report import command as report
+    except ModuleNotFoundError as error:
+        print(
+            f"ampcourse {command}: {error.name} is missing here. It needs torch, torchvision, "
+            "numpy, matplotlib, tqdm, pandas and scikit-learn; `python3 -m ampcourse lab "
+            "--no-browser` sets up an environment with them.",
+            file=sys.stderr,
+        )
+        return 2
+    if command == "report":
+        return report.main(arguments)
+
+    def finish(rows: Path) -> int:
+        figure = str(rows.with_suffix(".svg"))
+        return report.main([str(rows), "--figure", figure])
+
+    return benchmark.main(arguments, finish)
 
 
 def run_build(options: argparse.Namespace) -> int:
