@@ -38,6 +38,8 @@ _LOOKS = MappingProxyType(
     }
 )
 _LANES = ("device", "host")
+#: Spans below this share of the window are drawn as lines.
+_THIN = 0.008
 
 
 @styled
@@ -52,7 +54,8 @@ def timelines(traces: Mapping[str, Trace], start: float, end: float) -> Axes:
     figure.clear()
     rows = figure.subplots(len(traces), 1, sharex=True, squeeze=False)[:, 0]
     for ax, (title, trace) in zip(rows, traces.items(), strict=True):
-        _lanes(ax, [span for span in trace.spans if span.end > start and span.start < end])
+        inside = [span for span in trace.spans if span.end > start and span.start < end]
+        _lanes(ax, inside, end - start)
         ax.set_title(title)
         ax.set_xlim(start, end)
         ax.set_ylim(-0.5, len(_LANES) - 0.5)
@@ -70,19 +73,22 @@ def timelines(traces: Mapping[str, Trace], start: float, end: float) -> Axes:
     return first
 
 
-def _lanes(ax: Axes, spans: Iterable[Span]) -> None:
-    groups: dict[tuple[str, str], list[tuple[float, float]]] = {}
+def _lanes(ax: Axes, spans: Iterable[Span], window: float) -> None:
+    groups: dict[tuple[str, str, bool], list[tuple[float, float]]] = {}
     for span in spans:
         name = WORDS.get(span.kind, WORDS["memory"])
-        groups.setdefault((span.lane, name), []).append((span.start, span.end - span.start))
-    for (lane, name), ranges in groups.items():
+        thin = span.end - span.start < _THIN * window
+        groups.setdefault((span.lane, name, thin), []).append((span.start, span.end - span.start))
+    for (lane, name, thin), ranges in groups.items():
         colour, hatch = _LOOKS[name]
+        # A white edge would hide what is thin; its own colour makes it a line one can see.
+        edge = colour if thin else INK if name == WORDS["wait"] else CARD
         ax.broken_barh(
             ranges,
             (_LANES.index(lane) - 0.34, 0.68),
             facecolor=colour,
-            edgecolor=INK if name == WORDS["wait"] else CARD,
-            hatch=hatch,
+            edgecolor=edge,
+            hatch="" if thin else hatch,
             linewidth=0.6,
-            label=name,
+            label="_" if thin else name,
         )
