@@ -62,6 +62,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--use", choices=("auto", "full", "subset"), help="of FashionMNIST")
     found.add_argument("--images", type=_positive, help="for training, at most")
     found.add_argument("--epochs", type=_positive)
+    found.add_argument("--learning-rate", type=float, help="of trainings")
     found.add_argument("--seeds", nargs="+", type=int, help="of trainings")
     found.add_argument("--rounds", type=_positive, help="of throughput")
     found.add_argument("--minutes", type=float, help="for all of it")
@@ -76,7 +77,17 @@ def plan_of(options: argparse.Namespace, machine: Machine) -> Plan:
     plan = preset(name)
     if options.only:
         plan = plan.only(tuple(options.only))
-    names = ("model", "stem", "size", "batch", "data", "epochs", "rounds", "images")
+    names = (
+        "model",
+        "stem",
+        "size",
+        "batch",
+        "data",
+        "epochs",
+        "learning_rate",
+        "rounds",
+        "images",
+    )
     changes = {name: getattr(options, name) for name in names}
     plan = plan.changed(
         **changes,

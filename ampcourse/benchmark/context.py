@@ -52,10 +52,9 @@ class Context:
         return self.deadline - time.perf_counter()
 
     def data(self, task: Task) -> Pictures:
-        """Return a task's pictures, on the machine's device; read once."""
+        """Return a task's pictures, in the host's memory; read once."""
         if task.data not in self._pictures:
-            found = pictures(task.data, None, self.use, self.folder)
-            self._pictures[task.data] = found.to(self.machine)
+            self._pictures[task.data] = pictures(task.data, None, self.use, self.folder)
         return replace(self._pictures[task.data], size=task.size)
 
     def step(self, recipe: Recipe, task: Task, learning_rate: float, seed: int = 0) -> Step:
@@ -71,9 +70,8 @@ class Context:
         """
         data = self.data(task)
         positions = self.ranks.part(torch.arange(batch)) % len(data.train_images)
-        positions = self.machine.to(positions)
-        images = data.inputs(data.train_images[positions])
-        return place(images, recipe), data.train_labels[positions]
+        images = data.inputs(self.machine.to(data.train_images[positions]))
+        return place(images, recipe), self.machine.to(data.train_labels[positions])
 
     def images_per_s_at_most(self, recipe: Recipe, task: Task) -> float | None:
         """Return what a task can reach at most on all devices; None where no peaks are known.

@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from ampcourse.amp import opt_levels
+from ampcourse.amp.opt_levels.optimizers import state_of
 from ampcourse.amp.opt_levels.patches import patch_torch
 from ampcourse.amp.opt_levels.state import _amp_state
 
@@ -52,16 +53,24 @@ class Level:
         return opt_levels.scale_loss(loss, self._optimizer)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the loss scale and what it has counted."""
+        """Return the loss scale, what it has counted, and O2's masters, which Apex left out."""
         with _kept():
             _put(self._state)
-            return opt_levels.state_dict()
+            return {"scale": opt_levels.state_dict(), "masters": self._masters()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a state_dict."""
+        """Go on from a state_dict; the model and the optimizer have been loaded before."""
         with _kept():
             _put(self._state)
-            opt_levels.load_state_dict(state)
+            opt_levels.load_state_dict(state["scale"])
+        with torch.no_grad():
+            for master, saved in zip(self._masters(), state["masters"], strict=True):
+                master.copy_(saved)
+
+    def _masters(self) -> list[torch.Tensor]:
+        # Made at the first backward pass unless asked for.
+        state_of(self._optimizer).make_ready()
+        return [parameter.detach() for parameter in opt_levels.master_params(self._optimizer)]
 
 
 _NAMES = ("opt_properties", "loss_scalers", "handle", "verbosity")

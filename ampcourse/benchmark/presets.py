@@ -65,6 +65,25 @@ CPU_SHORT = Plan(
     peaks_s=4,
 )
 
+# Rates and sizes found by trials in FP32 before any of the runs was recorded.
+THREE_SEEDS = Plan(
+    "three-seeds",
+    "FP32 against BF16 from three seeds, for the accuracy: an hour or more",
+    (
+        Training(
+            Task("resnet50", "stock", 28, 32),
+            ("fp32", "amp-bf16"),
+            epochs=1,
+            seeds=(0, 1, 2),
+            learning_rate=0.05,
+            images=20_000,
+        ),
+    ),
+    seconds=3 * 3600,
+    peaks_s=0.0,
+    use="full",
+)
+
 _TINY = Task("tiny", "3x3", 12, 16, "synthetic")
 
 #: The parts of gpu-full, each recipe of it, on a net of 6,000 weights.
@@ -87,6 +106,7 @@ PRESETS: Mapping[str, Plan] = {
     "h200": GPU_FULL,
     "cpu-short": CPU_SHORT,
     "laptop": CPU_SHORT,
+    "three-seeds": THREE_SEEDS,
     "rehearsal": REHEARSAL,
 }
 

@@ -115,7 +115,10 @@ class Step:
         return loss.detach()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what is needed to go on later: model, optimizer, loss scale and counts."""
+        """Return what is needed to go on later: model, optimizer, loss scale and counts.
+
+        The tensors are those in use, as in torch's own state_dicts: save or copy them at once.
+        """
         scale = self._level.state_dict() if self._level is not None else None
         if self.scaler is not None:
             scale = self.scaler.state_dict()

@@ -69,7 +69,12 @@ def test_a_gpu_is_timed_by_events_after_it_was_let_finish() -> None:
     machine = fake_machine(cuda)
     cuda.calls.clear()
     order: list[Any] = []
-    seconds = machine.seconds(lambda: (order.append(list(cuda.calls)), time.sleep(0.01)))
+
+    def work() -> None:
+        order.append(list(cuda.calls))
+        time.sleep(0.01)
+
+    seconds = machine.seconds(work)
     assert order == [["synchronize"]]
     assert seconds >= 0.01  # sleep waits at least that long
 
