@@ -344,6 +344,15 @@ def test_arguments_with_a_keyword_are_cast_and_out_none_is_no_out(
     assert_twins(lambda region: _in(region, named_calls(low)[name], low))
 
 
+@pytest.mark.parametrize("region", [autocast, torch.autocast], ids=["ours", "torchs"])
+def test_an_op_in_place_is_on_no_list_and_returns_the_tensor_itself(region: Region) -> None:
+    x = torch.randn(3, 3)
+    with region("cpu"):
+        y = x.clone()
+        assert y.addmm_(x, x) is y
+    assert torch.equal(y, torch.addmm(x, x, x))
+
+
 @low_types
 @pytest.mark.parametrize("named", [True, False])
 def test_gradients_of_a_tensor_used_thrice_in_a_call_add_up_in_torchs_order(
