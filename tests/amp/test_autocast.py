@@ -355,7 +355,7 @@ def test_an_op_in_place_is_on_no_list_and_returns_the_tensor_itself(region: Regi
 
 @low_types
 @pytest.mark.parametrize("named", [True, False])
-def test_gradients_of_a_tensor_used_thrice_in_a_call_add_up_in_torchs_order(
+def test_a_tensor_used_thrice_in_a_call_gets_torchs_gradient(
     low: torch.dtype, named: bool
 ) -> None:
     def run(region: Region) -> Any:
