@@ -71,12 +71,12 @@ THREE_SEEDS = Plan(
     "FP32 against BF16 from three seeds, for the accuracy: an hour or more",
     (
         Training(
-            Task("resnet50", "stock", 28, 32),
+            Task("resnet18", "stock", 28, 32),
             ("fp32", "amp-bf16"),
             epochs=1,
             seeds=(0, 1, 2),
-            learning_rate=0.05,
-            images=20_000,
+            learning_rate=0.02,
+            images=16_000,
         ),
     ),
     seconds=3 * 3600,
