@@ -355,9 +355,7 @@ def test_an_op_in_place_is_on_no_list_and_returns_the_tensor_itself(region: Regi
 
 @low_types
 @pytest.mark.parametrize("named", [True, False])
-def test_a_tensor_used_thrice_in_a_call_gets_torchs_gradient(
-    low: torch.dtype, named: bool
-) -> None:
+def test_a_tensor_used_thrice_in_a_call_gets_torchs_gradient(low: torch.dtype, named: bool) -> None:
     def run(region: Region) -> Any:
         x = torch.randn(5, 5, requires_grad=True)
         with region("cpu", low):
