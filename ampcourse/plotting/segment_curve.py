@@ -21,17 +21,17 @@ WORDS = {
     "kept": "after the forward pass",
     "measured": "most, measured",
     "extra": "layers run twice, %",
-    "root": "√n",
 }
 
 
 @styled
 def segment_curve(
-    plans: Sequence[Plan], measured: Mapping[int, int], root: float | None = None
+    plans: Sequence[Plan], measured: Mapping[int, int], marks: Mapping[str, float] | None = None
 ) -> Axes:
     """Return the upper of two Axes: bytes held over segments, and layers run twice below.
 
-    `measured` maps numbers of segments to peaks in bytes; `root` is marked by a line.
+    `measured` maps numbers of segments to peaks in bytes; `marks` maps names to numbers of
+    segments that get a dotted line.
     """
     figure = new_axes(height=4.2).figure
     figure.clear()
@@ -44,11 +44,11 @@ def segment_curve(
     upper.plot(list(measured), sizes, "D", color=VERMILLION, label=WORDS["measured"])
     extra = [100 * plan.extra_forward for plan in plans]
     lower.plot(segments, extra, "-", color=GREEN, linewidth=2)
-    if root is not None:
+    for name, place in (marks or {}).items():
         for ax in (upper, lower):
-            ax.axvline(root, color=INK, linewidth=1, linestyle=":")
-        upper.annotate(WORDS["root"], (root, max(peaks)), xytext=(4, -4), va="top",
-                       textcoords="offset points")  # fmt: skip
+            ax.axvline(place, color=INK, linewidth=1, linestyle=":")
+        offset = {"xytext": (4, -4), "textcoords": "offset points", "va": "top"}
+        upper.annotate(name, (place, max(peaks)), **offset)
     upper.set_ylabel(WORDS["size"])
     lower.set_ylabel(WORDS["extra"])
     lower.set_xlabel(WORDS["segments"])

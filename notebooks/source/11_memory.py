@@ -57,9 +57,10 @@ from torchvision.models import resnet18
 
 from ampcourse.memory.peak import predict
 
-model = resnet18(num_classes=10)
-runs = {(batch, recipe): predict(model, "momentum", recipe, (batch, 3, 224, 224))
-        for batch in (1, 64) for recipe in ("fp32", "autocast")}  # fmt: skip
+model, runs = resnet18(num_classes=10), {}
+for batch in (1, 64):
+    for recipe in ("fp32", "autocast"):
+        runs[batch, recipe] = predict(model, "momentum", recipe, (batch, 3, 224, 224))
 
 # %% tags=["nbval-ignore-output"]
 from ampcourse.plotting import show
@@ -76,9 +77,10 @@ show(
 
 # %% [markdown]
 r"""
-So the answer depends on the batch. What grows with it, the activations, about halves under
-autocast; what does not grow with it stays as it was. A measured peak lies above these sums: the
-kernels need room to work in, and the allocator keeps some.
+So the answer depends on the batch. The activations grow with it, and about halve under autocast;
+the images themselves, most of the rest here, grow and do not halve; weights, gradients and state do
+neither. A measured peak lies above these sums: the kernels need room to work in, and the allocator
+keeps some.
 
 Two questions are left. What is in the part that stays, byte by byte? And why "about"?
 
@@ -107,14 +109,22 @@ them. So its 18 bytes are never there at the same time.
 ### Three numbers for the same thing
 
 Texts give 16, 18 or 20 bytes per parameter for mixed precision with Adam, and readers have asked
-which of them is wrong. Here they are, quoted, each with the assumptions that lead to it:
+which of them is wrong. Here they are, quoted from the
+[ZeRO paper](https://arxiv.org/abs/1910.02054) by Rajbhandari et al., from
+[Megatron Core's guide](https://docs.nvidia.com/megatron-core/developer-guide/latest/api-guide/dist_optimizer.html)
+and from Bekman's
+[ML Engineering](https://github.com/stas00/ml-engineering/blob/master/training/performance/README.md),
+each with the assumptions that lead to it:
 """
 
 # %%
+from textwrap import fill
+
 from ampcourse.memory import FIGURES, ledger
 
 for figure in FIGURES:
-    print(f"{figure.bytes}: {figure.name}\n    {figure.source.split(',')[0]}. {figure.remark}")
+    told = f"{figure.bytes} = {figure.name} ({figure.source.split(',')[0]}). {figure.remark}"
+    print(fill(told, 76, subsequent_indent="     "))
 
 # %% [markdown]
 r"""
@@ -513,7 +523,7 @@ print("in 16 bits or not:", dict(Counter(row.dtype for row in both[1].rows if no
 
 # %% [markdown]
 r"""
-Half of the layers halve, and three things do not:
+Convolutions and ReLUs save half as much. Three things do not halve:
 
 - **Pooling** saves where each maximum was: 8-byte integers, whatever the type of the images. They
   are the largest part here that stays.
@@ -681,7 +691,8 @@ forward a second time, now with a graph.
 Let $n$ equal layers be in $k$ segments. Held are the $k$ inputs, and of one segment at a
 time all $n/k$ layers: about $k + n/k$, which is least at $k = \sqrt n$
 ([Chen et al., 2016](https://arxiv.org/abs/1604.06174)). Move the sliders: how much work does the
-least memory cost? And how much more does one segment per layer?
+least memory cost? And how much more does one segment per layer? (Counted exactly, with whole layers
+and the last segment left alone, some numbers around the root are equally good.)
 """
 
 # %%
@@ -695,7 +706,7 @@ once.
 
 Here is the whole thing on a real chain of 24 blocks, each a linear layer, a ReLU and a dropout.
 `Recording` looks at one forward pass and predicts, for any number of segments, what would be held;
-the diamonds are runs in which it was counted.
+the diamonds are runs in which it was counted. Where do you expect the least?
 """
 
 # %% tags=["nbval-ignore-output"]
@@ -715,28 +726,32 @@ def chain_of(blocks, width=64):
 def most_held(net, x):
     """Run forward and backward under the recorder, and return the most bytes held."""
     with SavedTensors(net) as saved:
-        net(x).square().mean().backward()
+        output = net(x)
+        output.backward(torch.ones_like(output))
     return saved.peak
 
 
 # %% tags=["nbval-ignore-output"]
 x = torch.randn(256, 64)
 plans = Recording(chain_of(24), x).plans()
-counted = {k: most_held(Checkpointed(chain_of(24), k), x) for k in (1, 2, 4, 6, 12, 24)}
-print(
-    "√24 rounds to", best_segments(24), "segments;", plans[4].peak / plans[0].peak, "of the memory"
-)
+counted = {k: most_held(Checkpointed(chain_of(24), k), x) for k in (1, 2, 5, 9, 14, 24)}
+least = min(plans, key=lambda plan: plan.peak)
+print(f"least: {least.segments} segments, {least.peak / plans[0].peak:.2f} of the memory")
 show(
-    segment_curve(plans, counted, root=24**0.5),
-    alt="Bytes held over segments: from one segment it falls steeply, is least around five, the "
-    "root of 24, and rises slowly; the measured diamonds lie on the line. Layers run twice rise "
+    segment_curve(plans, counted, {"√n": 24**0.5, "√(3n)": 72**0.5}),
+    alt="Bytes held over segments: from one segment it falls steeply, is least at nine, near the "
+    "root of 3 n, and rises slowly; the measured diamonds lie on the line. Layers run twice rise "
     "fast to 80 % at five segments and slowly afterwards.",
 )
 
 # %% [markdown]
 r"""
-Real chains are not equal: in a CNN the first layers, with the large images, save most. Then the
-best division is not that of the root, and `Recording` can look for it.
+Not at five: a block saves three tensors, its input, ReLU's output and dropout's mask, and of a
+segment only one of them is kept. So it is $k + 3n/k$, least at $\sqrt{3n}$. (The mask is as large
+as the others on a CPU; a GPU keeps one byte for each element.)
+
+Nor are real chains equal: in a CNN the first layers, with the large images, save most. Then no root
+tells the best division, but counting does.
 
 ### t11_4 · Unequal layers
 
@@ -1226,7 +1241,8 @@ On a GPU there are three numbers, and they are mistaken for each other:
   `torch.cuda.max_memory_allocated()` is the peak, and the number to compare with a prediction;
 - **reserved**: what PyTorch's caching allocator has taken from the driver. Memory that is let go of
   stays reserved, since asking the driver is slow;
-- what **nvidia-smi** shows: reserved, and the CUDA context with its kernels, some hundred MiB.
+- what **nvidia-smi** shows: reserved, and the CUDA context with its kernels, some hundred
+  MiB or more.
 
 So published peaks may not mean the same thing. `torch.cuda.empty_cache()` hands back what is
 reserved and not allocated, to other processes. PyTorch's documentation says that it does
@@ -1375,11 +1391,10 @@ First your predictions:
 # %% tags=["nbval-ignore-output"]
 changes = {r.name: r.memory_change or 0 for r in records()}
 kept = {recipe: ledger("adam", recipe).kept for recipe in ("fp32", "autocast", "half")}
-peaks = {k: plan.peak for k, plan in enumerate(plans, 1)}
 print(f"ratio:    you said {my_ratio}; {1 + changes['RTX 4090']:.2f}, quoted, on an RTX 4090")
 print(f"Adam:     you said {my_adam}; {kept['autocast']} bytes under autocast")
 print(f"half:     you said {my_half}; {kept['fp32'] / kept['half']:.0f} times, and small updates")
-print(f"segments: you said {my_segments}; {best_segments(64)}, the root of 64")
+print(f"segments: you said {my_segments}; {best_segments(64)}, the root of 64, or near it")
 print(f"gradient: you said {my_gradient}; same bits, if the random numbers are kept")
 print(f"cache:    you said {my_cache}; False, but for fragments")
 
@@ -1389,16 +1404,16 @@ r"""
   nothing (t11_1, t11_3).
 - **"Under autocast the model is in FP16."** Weights, gradients and state are what they were; casts
   come on top (t11_2).
-- **"Master weights double the memory."** They add 4 bytes to what the 16-bit weights and gradients
-  saved: 16 per parameter with Adam, as in FP32, or 20 with both types of gradients (t11_1).
+- **"Master weights double the memory."** A parameter takes 16 bytes with Adam, as in FP32: the
+  16-bit weight and gradient had saved the 4 that the copy costs. 20 with copied gradients (t11_1).
 - **"`model.half()` trains in half the memory."** It does: 8 bytes with Adam. It also loses small
   updates and, in FP16, small gradients; what cures that brings the bytes back.
 - **"A larger batch costs optimizer memory."** State and weights do not know the batch (t11_6).
 - **"16 bytes are right, and 18 are wrong."** Ask for the assumptions.
 - **"Checkpointing changes the gradients."** Not one bit, if random numbers and autocast are those
   of the first run. It changes running statistics (t11_5).
-- **"More segments, less memory."** Only up to the root of the layers; then the kept inputs outweigh
-  what a smaller segment saves (t11_4).
+- **"More segments, less memory."** Only up to about the root of the layers; then the kept inputs
+  outweigh what a smaller segment saves (t11_4).
 - **"`empty_cache()` helps against out of memory."** It gives memory to other processes.
 - **"nvidia-smi shows what my tensors take."** It shows what was reserved, and the context.
 

@@ -30,9 +30,10 @@ def ledger_view(state: LedgerState) -> dict[str, Any]:
 
 
 def _bars(state: LedgerState, longest: int) -> list[dict[str, Any]]:
-    most = _peak(state)
-    names = zip(words.MOMENTS, state.moments, strict=True)
-    return [_bar(name, moment, moment is most, longest) for name, moment in names]
+    found = state.moments
+    most = _peak(found)
+    names = zip(words.MOMENTS, found, strict=True)
+    return [_bar(name, moment, i == most, longest) for i, (name, moment) in enumerate(names)]
 
 
 def _bar(name: str, moment: Moment, is_peak: bool, longest: int) -> dict[str, Any]:
@@ -89,16 +90,17 @@ def quoted(state: LedgerState) -> str:
 
 def sentence(state: LedgerState) -> str:
     """Tell the peak in one sentence."""
-    most = _peak(state)
+    place = _peak(state.moments)
+    most, moment = state.moments[place], words.MOMENTS[place]
     name = words.RECIPES.get(state.recipe, words.OWN_RECIPE)
-    moment = words.MOMENTS[state.moments.index(most)]
     share = most.total / state.reference
     activations = most.bytes.get(words.ACTIVATIONS, 0) / most.total
     return words.sentence(name, moment, most.total, share, activations)
 
 
-def _peak(state: LedgerState) -> Moment:
-    return max(state.moments, key=lambda moment: moment.total)
+def _peak(found: tuple[Moment, Moment]) -> int:
+    """Return the place of the fuller moment, the first if they are equal."""
+    return 0 if found[0].total >= found[1].total else 1
 
 
 def ledger_text(state: LedgerState) -> str:
