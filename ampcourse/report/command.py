@@ -30,15 +30,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         rows = _rows(options.files)
         tables = _tables(rows, options.margin / 100, options.published)
+        print("\n\n".join(t.markdown() if options.markdown else t.text() for t in tables))
+        lines = problem_lines(problems(rows))
+        if lines:
+            print("\nDid not end well:", *lines, sep="\n- ")
         if options.figure:
             _save_figure(rows, options.figure)
     except (ValueError, OSError) as error:
         print(f"ampcourse report: {error}", file=sys.stderr)
         return 2
-    print("\n\n".join(t.markdown() if options.markdown else t.text() for t in tables))
-    lines = problem_lines(problems(rows))
-    if lines:
-        print("\nDid not end well:", *lines, sep="\n- ")
     return 0
 
 
@@ -109,7 +109,8 @@ def _save_figure(rows: Sequence[Row], path: Path) -> None:
         for entry in group.entries
     ]
     if not bars:
-        raise ValueError("there is no throughput row to draw; give files of ampcourse benchmark")
+        print(f"no {path}: there is no row of throughput to draw", file=sys.stderr)
+        return
     figure = benchmark_rows(bars).figure
     assert isinstance(figure, Figure)
     figure.savefig(path)

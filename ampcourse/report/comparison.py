@@ -13,6 +13,7 @@ from statistics import mean
 from typing import Any
 
 from ampcourse.benchmark.equivalence import MARGIN, Equivalence, equivalence
+from ampcourse.benchmark.recipes import parse
 from ampcourse.report.limits import row_limit
 
 Row = Mapping[str, Any]
@@ -93,14 +94,14 @@ class Training:
         return mean(row["final"][name] if name in row["final"] else row[name] for row in self.rows)
 
     @property
-    def accuracies(self) -> list[float]:
-        """Final accuracies, by seed."""
-        return [row["final"]["test_accuracy"] for row in self.rows]
+    def seeds(self) -> set[int]:
+        """The seeds it was trained from."""
+        return {row["seed"] for row in self.rows}
 
 
 @dataclass(frozen=True)
 class TrainingGroup:
-    """Trainings of the same model, data, batch and epochs, the baseline FP32 if it is there."""
+    """Trainings of the same model, data, batch and epochs, compared with FP32 if it is there."""
 
     title: str
     trainings: tuple[Training, ...]
@@ -108,21 +109,21 @@ class TrainingGroup:
 
     @property
     def baseline(self) -> Training | None:
-        """FP32 in NCHW, which all are compared with; None if it did not run."""
-        return next((t for t in self.trainings if t.recipe == "fp32"), None)
+        """The first FP32 recipe, with which all are compared; None if there is none."""
+        return next((t for t in self.trainings if parse(t.recipe).base == "fp32"), None)
 
     @property
     def equivalences(self) -> list[Equivalence]:
-        """The comparison of accuracies of each recipe that shares two or more seeds with FP32."""
-        rows = [row for training in self.trainings for row in training.rows]
-        found = []
-        for training in self.trainings:
-            if self.baseline is None or training is self.baseline:
-                continue
-            seeds = {row["seed"] for row in training.rows}
-            if len(seeds & {row["seed"] for row in self.baseline.rows}) > 1:
-                found.append(equivalence(rows, training.recipe, margin=self.margin))
-        return found
+        """The comparison of accuracies of each recipe that shares two or more seeds with it."""
+        base = self.baseline
+        if base is None:
+            return []
+        others = (training for training in self.trainings if training is not base)
+        return [
+            equivalence((*base.rows, *other.rows), other.recipe, base.recipe, self.margin)
+            for other in others
+            if len(base.seeds & other.seeds) > 1
+        ]
 
 
 def rates(rows: Iterable[Row]) -> list[Group]:

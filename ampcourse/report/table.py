@@ -141,14 +141,14 @@ def _training_row(training: Training, base: Training | None) -> tuple[str, ...]:
 def _training_remarks(group: TrainingGroup) -> Iterable[str]:
     yield about(group.trainings[0].rows[0])
     yield "Wall time includes drawing and moving the images, not the evaluation."
-    found = group.equivalences
+    found, base = group.equivalences, group.baseline
     yield from map(str, found)
-    judged = {one.recipe for one in found} | {"fp32"}
-    others = [t.recipe for t in group.trainings if t.recipe not in judged]
-    if others and group.baseline is not None:
+    judged = {one.recipe for one in found}
+    others = [t.recipe for t in group.trainings if t.recipe not in judged and t is not base]
+    if others and base is not None:
         yield (
-            f"{', '.join(others)}: no two seeds shared with fp32, so no statement about equal "
-            "accuracy."
+            f"{', '.join(others)}: no two seeds shared with {base.recipe}, so no statement about "
+            "equal accuracy."
         )
     for training in group.trainings:
         yield from _small_gradients(training)

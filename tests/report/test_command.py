@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from ampcourse.benchmark.rows import append
 from ampcourse.report import command
 from ampcourse.report.command import main
-from tests.report.made_rows import MACHINE, rate, training
+from tests.report.made_rows import rate, training
 
 
 @pytest.fixture
@@ -89,13 +91,44 @@ def test_a_file_of_something_else_is_an_error_that_names_what(
     assert captured.out == ""
 
 
-def test_a_file_that_is_not_there_and_nothing_to_draw_are_errors(
+def test_a_file_that_is_not_there_is_an_error_that_names_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([str(tmp_path / "none.jsonl")]) == 2
     assert "none.jsonl" in capsys.readouterr().err
-    path = tmp_path / "gemm.jsonl"
-    product = {"m": 8, "n": 8, "k": 8, "type": "fp16", "tflops": 1.0, "machine": MACHINE}
-    append(path, {"kind": "gemm", "status": "ok", **product})
-    assert main([str(path), "--no-published", "--figure", str(tmp_path / "x.svg")]) == 2
-    assert "no throughput row to draw" in capsys.readouterr().err
+
+
+def test_without_a_rate_there_is_no_figure_and_a_line_that_says_so(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.svg"
+    assert main([files[1], "--no-published", "--figure", str(path)]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == f"no {path}: there is no row of throughput to draw\n"
+    assert "2 epochs" in captured.out
+    assert not path.exists()
+
+
+def test_a_figure_that_cannot_be_written_costs_no_table(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "missing" / "x.svg"
+    assert main([files[0], "--no-published", "--figure", str(path)]) == 2
+    captured = capsys.readouterr()
+    assert str(path) in captured.err
+    assert "amp-bf16" in captured.out
+
+
+def test_it_runs_where_there_is_no_jupyter(files: list[str], tmp_path: Path) -> None:
+    figure = tmp_path / "figure.png"
+    code = (
+        "import sys\n"
+        "for name in ('IPython', 'ipywidgets', 'anywidget', 'jupyterlab', 'ipykernel', 'psutil',\n"
+        "             'ml_dtypes', 'nbformat', 'nbclient', 'jupytext'):\n"
+        "    sys.modules[name] = None\n"
+        "from ampcourse.report.command import main\n"
+        f"sys.exit(main([*{files!r}, '--no-published', '--figure', {str(figure)!r}]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert figure.stat().st_size > 0

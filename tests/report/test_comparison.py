@@ -81,7 +81,7 @@ def test_means_are_over_seeds() -> None:
     [group] = trainings([training("fp32", 0, 0.8), training("fp32", 1, 0.9)])
     assert group.trainings[0].mean("f1") == pytest.approx(0.85, abs=1e-15)
     assert group.trainings[0].mean("wall_s") == 8.0
-    assert group.trainings[0].accuracies == [0.8, 0.9]
+    assert group.trainings[0].seeds == {0, 1}
 
 
 def test_equivalence_needs_two_seeds_that_fp32_ran_too() -> None:
@@ -92,6 +92,18 @@ def test_equivalence_needs_two_seeds_that_fp32_ran_too() -> None:
     assert [(one.recipe, one.margin, one.holds) for one in group.equivalences] == [
         ("amp-bf16", 0.01, True)
     ]
+
+
+def test_the_first_fp32_recipe_is_the_baseline_whatever_its_layout() -> None:
+    names = ("amp-fp16+nhwc", "fp32+nhwc", "fp32")
+    [group] = trainings([training(name, seed, 0.8) for seed in (0, 1) for name in names])
+    assert group.baseline is group.trainings[1]
+    assert [(one.baseline, one.recipe) for one in group.equivalences] == [
+        ("fp32+nhwc", "amp-fp16+nhwc"),
+        ("fp32+nhwc", "fp32"),
+    ]
+    [group] = trainings([training("amp-fp16", seed, 0.8) for seed in (0, 1)])
+    assert (group.baseline, group.equivalences) == (None, [])
 
 
 def test_what_did_not_end_well_is_no_result_but_a_problem() -> None:
