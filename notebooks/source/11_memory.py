@@ -1229,9 +1229,9 @@ for recipe in ("fp32", "autocast"):
 
 # %% [markdown]
 r"""
-Above the prediction lies the room that kernels work in; here a CPU's BF16 kernels, which may
-convert to FP32 inside. A GPU's convolutions ask for such room, too, and how much depends on the
-kernel that was chosen.
+Where a measurement lies above the prediction, kernels have asked for room to work in. Some CPUs'
+BF16 kernels do, since they convert to FP32 inside. A GPU's convolutions do, too; how much depends
+on the kernel that was chosen.
 
 ### Allocated and reserved
 

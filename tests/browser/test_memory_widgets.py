@@ -58,7 +58,7 @@ def test_a_refused_assumption_goes_back_and_the_reason_is_told(lab: Lab, page: A
 def test_arrow_keys_move_batch_and_segments_and_the_kernel_follows(lab: Lab, page: Any) -> None:
     page.get_by_role("slider", name="Batch").focus()
     page.keyboard.press("End")
-    told(page, "at the end of forward")
+    page.locator("output", has_text="4096").wait_for()
     assert lab.run("print(x.batch)").strip() == "4096"
     slider = page.get_by_role("slider", name="Segments")
     slider.focus()
