@@ -127,19 +127,24 @@ class TrainingGroup:
 
 
 def rates(rows: Iterable[Row]) -> list[Group]:
-    """Return the groups of "throughput" rows that ended well, in the order of their first row."""
+    """Return the groups of "throughput" rows that ended well, in the order of their first row.
+
+    A recipe that comes a second time begins another group: its ratios are to another baseline.
+    """
     rows = list(rows)
     largest = {_key(row, *_NETWORK, "recipe"): row["batch"] for row in _ok(rows, "largest_batch")}
     found = []
     for same in _grouped(_ok(rows, "throughput"), lambda row: _key(row, *_NETWORK, "batch")):
-        by_recipe = {row["recipe"]: row for row in same}
-        limits = {recipe: row_limit(row) for recipe, row in by_recipe.items()}
-        entries = []
-        for recipe, row in by_recipe.items():
-            base = row.get("baseline")
-            fits = [largest.get((*_key(row, *_NETWORK), str(name))) for name in (recipe, base)]
-            entries.append(Entry(row, by_recipe.get(base), limits[recipe], limits.get(base), *fits))
-        found.append(Group(_title(same[0]), tuple(entries)))
+        for by_recipe in _turns(same):
+            limits = {recipe: row_limit(row) for recipe, row in by_recipe.items()}
+            entries = []
+            for recipe, row in by_recipe.items():
+                base = str(row.get("baseline"))
+                fits = [largest.get((*_key(row, *_NETWORK), name)) for name in (recipe, base)]
+                entries.append(
+                    Entry(row, by_recipe.get(base), limits[recipe], limits.get(base), *fits)
+                )
+            found.append(Group(_title(same[0]), tuple(entries)))
     return found
 
 
@@ -176,6 +181,16 @@ def _grouped(rows: Iterable[Row], key: Callable[[Row], Hashable]) -> list[list[R
     for row in rows:
         found.setdefault(key(row), []).append(row)
     return list(found.values())
+
+
+def _turns(rows: Iterable[Row]) -> list[dict[str, Row]]:
+    """Return rows by recipe, in as many parts as a recipe occurs."""
+    found: list[dict[str, Row]] = []
+    for row in rows:
+        if not found or row["recipe"] in found[-1]:
+            found.append({})
+        found[-1][row["recipe"]] = row
+    return found
 
 
 def _title(row: Row) -> str:

@@ -36,7 +36,7 @@ class Table:
             for line in lines
         ]
         rule = "-" * max(map(len, body))
-        wrapped = (textwrap.fill(r, 100, subsequent_indent="  ") for r in self.remarks)
+        wrapped = (_wrap(r) for r in self.remarks)
         return "\n".join([self.title, rule, body[0], rule, *body[1:], rule, *wrapped])
 
     def markdown(self) -> str:
@@ -45,6 +45,14 @@ class Table:
         marks = ("---",) * self.words + ("---:",) * numbers
         cells = ["| " + " | ".join(line) + " |" for line in (self.head, marks, *self.rows)]
         return "\n".join([f"### {self.title}", "", *cells, *(f"\n{r}" for r in self.remarks)])
+
+
+# Addresses stay whole.
+_WRAPPING = {"subsequent_indent": "  ", "break_long_words": False, "break_on_hyphens": False}
+
+
+def _wrap(remark: str) -> str:
+    return textwrap.fill(remark, 100, **_WRAPPING)  # type: ignore[arg-type]
 
 
 def rate_table(group: Group) -> Table:
@@ -97,7 +105,8 @@ def about(row: Mapping[str, Any]) -> str:
     if machine.get("kind") == "cuda":
         parts += [f"CUDA {machine.get('cuda')}", f"driver {machine.get('driver') or UNKNOWN}"]
     else:
-        parts += [f"{machine.get('threads', UNKNOWN)} threads", str(machine.get("cpu_capability"))]
+        threads = machine.get("threads", UNKNOWN)
+        parts += [f"{threads} thread{'s' * (threads != 1)}", str(machine.get("cpu_capability"))]
     clocks = [machine.get(f"clocks_{when}") for when in _WHEN]
     parts += [f"clocks {when} {_clocks(c)}" for when, c in zip(_WHEN, clocks, strict=True) if c]
     return "Measured: " + ", ".join(parts) + f", {machine.get('date', 'date ?')}."
@@ -157,7 +166,7 @@ def _training_remarks(group: TrainingGroup) -> Iterable[str]:
 def _small_gradients(training: Training) -> Iterable[str]:
     looks = [look for look in training.rows[0]["flushed_share"] if look["below"] is not None]
     if looks:
-        shares = ", ".join(f"step {look['step']}: {look['below']:.1%}" for look in looks)
+        shares = ", ".join(f"step {look['step']}: {100 * look['below']:.2g} %" for look in looks)
         yield f"{training.recipe}, share of weight gradients below 2^-24 and not 0: {shares}."
 
 

@@ -29,6 +29,15 @@ def test_rows_of_another_batch_size_or_machine_are_other_groups() -> None:
     assert groups[4].title.endswith("batch 64, 2 processes")
 
 
+def test_a_recipe_that_comes_again_begins_a_group_with_its_own_baseline() -> None:
+    slow, fast = rate("fp32", 1000, host_bound=True), rate("fp32", 1100)
+    first, second = rates([slow, rate("tf32", 1500), fast, rate("tf32+compile", 2000)])
+    assert [entry.rate for entry in first.entries] == [1000, 1500]
+    assert [entry.rate for entry in second.entries] == [1100, 2000]
+    assert first.entries[1].host_bound
+    assert not second.entries[1].host_bound
+
+
 def test_a_ratio_stands_beside_that_of_the_limits() -> None:
     fast = rate("amp-bf16", 2500, roofline_images_per_s=40_000.0)
     [group] = rates([rate("fp32", 1000), fast])

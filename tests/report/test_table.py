@@ -35,6 +35,11 @@ def test_text_is_aligned_and_no_longer_than_its_rule() -> None:
     ]
 
 
+def test_addresses_in_remarks_are_not_broken() -> None:
+    address = "https://example.org/" + "long-name/" * 12
+    assert address in Table("t", ("a",), (("b",),), (f"Published by: somebody, {address}.",)).text()
+
+
 def test_markdown_is_a_table_with_numbers_on_the_right() -> None:
     table = Table("title", ("a", "b", "c"), (("x", "y", "1"),), ("a remark",), words=2)
     assert table.markdown() == (
@@ -97,7 +102,7 @@ def test_trainings_show_scores_times_and_small_gradients() -> None:
     found = cells(table, "amp-bf16")
     assert (found["seeds"], found["accuracy"], found["F1"]) == ("2", "81.00%", "81.00%")
     assert (found["wall s"], found["time ratio"], found["skipped"]) == ("4.0", "2.00", "1")
-    assert "amp-bf16, share of weight gradients below 2^-24 and not 0: step 1: 25.0%." in (
+    assert "amp-bf16, share of weight gradients below 2^-24 and not 0: step 1: 25 %." in (
         table.remarks
     )
     assert any("equivalent within ±2 points" in remark for remark in table.remarks)
