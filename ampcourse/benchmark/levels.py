@@ -59,7 +59,7 @@ class Level:
             return {"scale": opt_levels.state_dict(), "masters": self._masters()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a state_dict; the model and the optimizer have been loaded before."""
+        """Go on from a state_dict; model and, after `make_ready`, optimizer have been loaded."""
         with _kept():
             _put(self._state)
             opt_levels.load_state_dict(state["scale"])
@@ -67,9 +67,15 @@ class Level:
             for master, saved in zip(self._masters(), state["masters"], strict=True):
                 master.copy_(saved)
 
-    def _masters(self) -> list[torch.Tensor]:
-        # Made at the first backward pass unless asked for.
+    def make_ready(self) -> None:
+        """Make the masters, else made at the first backward pass.
+
+        An optimizer's state takes the type of its parameters when it is loaded: with masters, FP32.
+        """
         state_of(self._optimizer).make_ready()
+
+    def _masters(self) -> list[torch.Tensor]:
+        self.make_ready()
         return [parameter.detach() for parameter in opt_levels.master_params(self._optimizer)]
 
 

@@ -42,7 +42,10 @@ class Throughput:
 
 @dataclass(frozen=True)
 class Training:
-    """Trainings of some epochs, for each seed one per recipe, on at most `images` images."""
+    """Trainings of some epochs, for each seed one per recipe.
+
+    At most on `images` images, with at most half as many to test on.
+    """
 
     task: Task
     recipes: tuple[str, ...]

@@ -59,7 +59,7 @@ CPU_SHORT = Plan(
             Task("resnet50", "3x3", 28, 16), ("fp32", "amp-bf16"), rounds=5, turn_s=0.5, warm_up=2
         ),
         Throughput(_NARROW, ("fp32", "amp-bf16"), rounds=7, turn_s=0.5, warm_up=2),
-        Training(_NARROW, ("fp32", "amp-bf16"), epochs=2, learning_rate=0.05, images=2000),
+        Training(_NARROW, ("fp32", "amp-bf16"), epochs=3, learning_rate=0.05, images=2000),
     ),
     seconds=200,
     peaks_s=4,

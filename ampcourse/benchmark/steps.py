@@ -135,6 +135,8 @@ class Step:
         if state["recipe"] != self.recipe.name:
             raise ValueError(f"the state is one of {state['recipe']}, this is {self.recipe.name}")
         self.model.load_state_dict(state["model"])
+        if self._level is not None:
+            self._level.make_ready()
         self.optimizer.load_state_dict(state["optimizer"])
         if self._level is not None:
             self._level.load_state_dict(state["scale"])

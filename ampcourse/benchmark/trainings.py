@@ -30,15 +30,18 @@ def trainings(part: Training, context: Context) -> Iterator[Row]:
 
 
 def images_of(part: Training, context: Context) -> Pictures:
-    """Return the pictures of a part: its first `images` for training, all for tests."""
-    data = context.data(part.task)
-    if part.images is None or part.images >= len(data.train_images):
+    """Return the pictures of a part: its first `images` for training, half as many for tests."""
+    data, images = context.data(part.task), part.images
+    if images is None or images >= len(data.train_images):
         return data
+    tests = min(len(data.test_images), max(1, images // 2))
     return replace(
         data,
-        source=f"{data.source}; {part.images:,} of them for training",
-        train_images=data.train_images[: part.images],
-        train_labels=data.train_labels[: part.images],
+        source=f"{data.source}; of them {images:,} for training and {tests:,} for tests",
+        train_images=data.train_images[:images],
+        train_labels=data.train_labels[:images],
+        test_images=data.test_images[:tests],
+        test_labels=data.test_labels[:tests],
     )
 
 

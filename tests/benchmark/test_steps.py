@@ -156,7 +156,7 @@ def test_channels_last_reaches_every_convolution_even_with_one_channel() -> None
     seen: list[bool] = []
 
     def look(module: torch.nn.Module, args: Any, output: torch.Tensor) -> None:
-        n, c, h, w = output.shape
+        _, c, h, w = output.shape
         seen.append(output.stride() == (h * w * c, 1, w * c, c))
 
     for module in step.model.modules():
