@@ -129,13 +129,25 @@ The clock wants an empty queue **before both of its readings**:
 gpu = PretendGPU(NEEDS)
 gpu.step()
 gpu.step()
-times = []
-for _ in range(10):
-    gpu.synchronize()
-    start = gpu.now()
-    gpu.step()
-    gpu.synchronize()
-    times.append(gpu.now() - start)
+gpu.synchronize()
+start = gpu.now()
+gpu.step()
+gpu.synchronize()
+print("waiting twice:", gpu.now() - start, "µs")
+
+# %% [markdown]
+r"""
+That is the 900 µs of the GPU and the 40 of Python. Once is not enough, though: here are ten steps,
+timed by the library (`gpu.step` is what it runs, `gpu.now` its clock).
+"""
+
+# %%
+from ampcourse.benchmark.timing import step_times
+
+gpu = PretendGPU(NEEDS)
+wait = gpu.synchronize
+times = step_times(gpu.step, clock=gpu.now, synchronize=wait, warm_up=2, repeats=10)
+print(times)
 
 # %%
 from ampcourse.plotting import show
@@ -145,7 +157,7 @@ cold = [45_040, 6_040]  # the two steps of the warm-up, waited for
 words = "Step times: two slow first ones, then about 940 µs, one of 3940 µs."
 lines = {"mean": mean(times), "median": median(times)}
 show(draw_times({"warm-up": cold, "measured": times}, lines, "µs"), alt=words)
-print(f"mean {mean(times):.0f} µs, median {median(times):.0f} µs, of ten:", times)
+print(f"mean {mean(times):.0f} µs, median {median(times):.0f} µs")
 
 # %% [markdown]
 r"""
@@ -266,15 +278,16 @@ r"""
 
 Two recipes need more than two good timings. Here is a chip that gets warm and lowers its clock,
 half a percent with each step, and **twice the same step**, once under the name FP32, once under
-the name AMP. The timer is the library's; it does what yours does. First all of one, then all of
+the name AMP. First all of one, then all of
 the other:
 """
 
 # %%
 from functools import partial
 
-from ampcourse.benchmark.timing import interleaved, ratio, step_times
+from ampcourse.benchmark.timing import interleaved, ratio
 
+# %%
 warming = [round(900 * 1.005**k) for k in range(60)]
 gpu = PretendGPU(warming)
 timer = partial(step_times, clock=gpu.now, synchronize=gpu.synchronize)
@@ -315,6 +328,7 @@ def step_time(need, reading):
     return gpu.now()
 
 
+# %%
 for reading in (0, 800):
     factor = step_time(1800, reading) / step_time(900, reading)
     print(f"{reading:3} µs of reading: {factor:.2f} times as fast")
@@ -577,7 +591,7 @@ Operations per byte are called **arithmetic intensity**. Take a 3×3 convolution
 stage of ResNet50 and the batch norm behind it, 256 images, in FP32 and FP16 (the library's count):
 """
 
-# %% tags=["nbval-ignore-output"]
+# %%
 import torch
 
 from ampcourse.benchmark.layers import workload
@@ -585,6 +599,7 @@ from ampcourse.benchmark.layers import workload
 block = torch.nn.Sequential(
     torch.nn.Conv2d(128, 128, 3, padding=1, bias=False), torch.nn.BatchNorm2d(128), torch.nn.ReLU()
 )
+# %% tags=["nbval-ignore-output"]
 for recipe in ("fp32", "amp-fp16"):
     for kernel in workload(block, (256, 128, 28, 28), recipe).kernels:
         if kernel.phase == "forward" and kernel.kind in ("convolution", "batch norm", "relu"):
@@ -641,11 +656,12 @@ Add the least times of all kernels, and you have what a step needs at least, and
 V100, FP32 above and AMP below:
 """
 
-# %% tags=["nbval-ignore-output"]
+# %%
 from ampcourse.benchmark.roofline import ratio as limit_ratio
 from ampcourse.benchmark.roofline import step_limit
 from ampcourse.plotting.roofline import time_by_kind
 
+# %% tags=["nbval-ignore-output"]
 limits = {recipe: step_limit(work, "V100") for recipe, work in works.items()}
 parts = {recipe: limit.by_kind for recipe, limit in limits.items()}
 shares = {recipe: limit.by_kind["convolution"] / limit.seconds for recipe, limit in limits.items()}
@@ -794,7 +810,7 @@ second. They are limits, with the data sheet's clock and no gap between kernels;
 thirds to nine tenths of them.
 """
 
-# %% tags=["nbval-ignore-output"]
+# %%
 from dataclasses import replace
 
 
@@ -803,6 +819,7 @@ def limit(device, recipe, layout="NHWC"):
     return step_limit(work, device, layout).images_per_second
 
 
+# %% tags=["nbval-ignore-output"]
 print("             FP32   TF32    AMP   AMP/FP32   AMP/TF32")
 for name in ("GTX 1080 Ti", "T4", "V100", "RTX 4090", "A100", "H200"):
     fp32, tf32, amp = (limit(name, recipe) for recipe in ("fp32", "tf32", "amp-fp16"))
@@ -840,10 +857,12 @@ is laid out anew on its way into a convolution and out of it. Published rows bes
 **layouts matched**:
 """
 
-# %% tags=["nbval-ignore-output"]
+# %%
 from ampcourse.benchmark import records
 
 found = {r.hardware: r for r in records("published")}
+
+# %% tags=["nbval-ignore-output"]
 for hardware, base in (("V100 16 GB", "fp32"), ("A100 80 GB", "tf32")):
     run, name = found[hardware], hardware.split()[0]
     slow, fast = limit(name, base, "NCHW"), limit(name, "amp-fp16", "NHWC")
@@ -942,8 +961,10 @@ sum of 16 million numbers far to the left.
 
 # %% tags=["nbval-ignore-output"]
 predicted = {"product": cpu.peak("bf16") / cpu.peak("fp32"), "sum": 4 / 2}
-small, large = torch.randn(768, 768), torch.randn(2**24)
-for name, x, op in (("product", small, torch.mm), ("sum", large, torch.add)):
+square, long = torch.randn(768, 768), torch.randn(2**24)
+
+# %% tags=["nbval-ignore-output"]
+for name, x, op in (("product", square, torch.mm), ("sum", long, torch.add)):
     runs = {}
     for dtype in (torch.float32, torch.bfloat16):
         a = x.to(dtype)
@@ -966,7 +987,7 @@ Below the roof there is one more floor. The GPU can only work on what Python has
 2 and with 64 images:
 """
 
-# %% tags=["nbval-ignore-output"]
+# %%
 import os
 import tempfile
 from pathlib import Path
@@ -975,6 +996,7 @@ from torch.profiler import profile
 
 from ampcourse.benchmark.trace import modelled_trace, read_trace
 
+# %%
 os.environ["KINETO_LOG_LEVEL"] = "9"  # the profiler's own messages
 cnn = torch.nn.Sequential(
     torch.nn.Conv2d(1, 16, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(10816, 10)
@@ -982,13 +1004,14 @@ cnn = torch.nn.Sequential(
 sgd = torch.optim.SGD(cnn.parameters(), lr=0.01)
 
 
+# %%
 def train_step(images):
     sgd.zero_grad()
     cnn(images).square().mean().backward()
     sgd.step()
 
 
-# %% tags=["nbval-ignore-output"]
+# %%
 def profiled(images):
     with profile() as profiler:
         train_step(images)
