@@ -1,4 +1,5 @@
 """What was measured beside what others published and what the hardware allows.
 
-`published` and `comparison` do the arithmetic, `table` the words, `command` the command line.
+`limits`, `published` and `comparison` do the arithmetic, `measured` and `others` the tables,
+`command` the command line.
 """

@@ -12,16 +12,10 @@ from ampcourse.benchmark.equivalence import MARGIN
 from ampcourse.benchmark.records import records
 from ampcourse.benchmark.rows import Row, read
 from ampcourse.report.comparison import problems, rates, trainings
+from ampcourse.report.measured import gemm_table, problem_lines, rate_table, training_table
+from ampcourse.report.others import other_table, published_table
 from ampcourse.report.published import pairs
-from ampcourse.report.table import (
-    Table,
-    gemm_table,
-    other_table,
-    problem_lines,
-    published_table,
-    rate_table,
-    training_table,
-)
+from ampcourse.report.table import Table
 
 
 def main(argv: Sequence[str] | None = None) -> int:
