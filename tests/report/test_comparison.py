@@ -12,10 +12,10 @@ def test_rows_of_another_batch_size_or_machine_are_other_groups() -> None:
     rows = [
         rate("fp32", 1000),
         rate("amp-bf16", 2000),
-        rate("fp32", 1100, batch=128),
-        rate("fp32", 900, image_size=28),
-        rate("fp32", 500, machine=MACHINE | {"name": "NVIDIA A100"}),
-        rate("fp32", 1900, world_size=2),
+        rate("tf32", 1100, batch=128),
+        rate("default", 900, image_size=28),
+        rate("O1", 500, machine=MACHINE | {"name": "NVIDIA A100"}),
+        rate("O2", 1900, world_size=2),
     ]
     groups = rates(rows)
     assert [[entry.rate for entry in group.entries] for group in groups] == [
