@@ -22,14 +22,15 @@ Nobody grades these; replace each `None` and run the cell.
 """
 
 # %%
-# A GPU needs 900 µs for a step, Python 40 µs to issue it. Without waiting, the clock says:
-my_clock = None  # µs
-# An H200 multiplies FP16 matrices 14.8 times as fast as FP32 ones. ResNet50 trains faster by:
-my_h200 = None  # at most, a factor
-# Batch norm hardly computes anything. Under AMP it becomes:
-my_norm = None  # "slower", "no faster" or "faster"
-# 28-pixel images: the H200 is done after 2.7 ms in FP32, 0.8 ms with AMP; issuing takes 12 ms.
-my_small = None  # how much faster is AMP, a factor
+# A GPU needs 900 µs for a step, Python 40 µs to issue it.
+my_clock = None  # what the clock says without waiting, µs
+# An H200's FP16 peak is 14.8 times its FP32 peak.
+my_h200 = None  # ResNet50 trains how much faster, at most
+# Batch norm hardly computes anything.
+my_norm = None  # with AMP "slower", "no faster" or "faster"
+# 28-pixel images: the H200 needs 2.7 ms in FP32, 0.8 ms
+# with AMP, and Python 12 ms to issue the step.
+my_small = None  # how much faster AMP is, a factor
 
 # %% [markdown]
 r"""
@@ -955,13 +956,13 @@ print(f"{cpu.bandwidth:.1f} GB/s")
 
 # %% [markdown]
 r"""
-Now the prediction for two ops: a product of 768×768 matrices lies far to the right of the ridge, a
-sum of 16 million numbers far to the left.
+Now the prediction for two ops: a product of 512×512 matrices lies far to the right of the ridge, a
+sum of 8 million numbers far to the left.
 """
 
 # %% tags=["nbval-ignore-output"]
 predicted = {"product": cpu.peak("bf16") / cpu.peak("fp32"), "sum": 4 / 2}
-square, long = torch.randn(768, 768), torch.randn(2**24)
+square, long = torch.randn(512, 512), torch.randn(2**23)
 
 # %% tags=["nbval-ignore-output"]
 for name, x, op in (("product", square, torch.mm), ("sum", long, torch.add)):
@@ -969,7 +970,7 @@ for name, x, op in (("product", square, torch.mm), ("sum", long, torch.add)):
     for dtype in (torch.float32, torch.bfloat16):
         a = x.to(dtype)
         runs[dtype] = partial(op, a, a, out=torch.empty_like(a))
-    times = interleaved(runs, rounds=9, warm_up=2)
+    times = interleaved(runs, rounds=21, warm_up=2)
     measured = ratio(times[torch.float32], times[torch.bfloat16])
     print(f"{name}: BF16 over FP32 predicted {predicted[name]:.2f}, measured {measured}")
 
@@ -978,7 +979,9 @@ r"""
 - *The product* follows the peaks, since that is how they were found. Far below 1: the CPU has no
   bf16 instructions, converts each number and multiplies in FP32. Above 1: it has them.
 - *The sum* should halve its time on any CPU. Where it does not, the conversions are the limit
-  and not the memory, or the caches held part of the arrays. A model is what you need to notice.
+  and not the memory, or the caches held part of the arrays. Without a model nobody would notice.
+
+Where an interval is wide, the machine was busy: run the cell again.
 
 ## Who waits for whom
 
@@ -1026,14 +1029,14 @@ for batch in (2, 64):
     train_step(images)
     trace = min((profiled(images) for _ in range(9)), key=lambda trace: trace.length)
     print(f"batch {batch:2}: {trace.length / 1000:5.1f} ms", end=", ")
-    print(f"{trace.host_busy:.0%} of it inside ops; the rest is Python and the profiler")
+    print(f"{trace.host_busy:.0%} of it inside ops")
 
 
 # %% [markdown]
 r"""
-(The quickest of nine steps; writing it all down takes time, too.) With 2 images a good part of the
-step lies between the ops, and faster arithmetic would not shorten it. The same question on a GPU
-has two lanes, one for the host, one for the device.
+(The quickest of nine steps. The rest is Python, and the profiler's own work.) With 2 images a good
+part of the step lies between the ops, and faster arithmetic would not shorten it. The same
+question on a GPU has two lanes, one for the host, one for the device.
 
 Here is a step of ResNet50 on an H200 with AMP, batch 256, **as a model has it, not as a
 measurement**: every kernel takes its least time on the roofline, and the host needs 25 µs to issue
