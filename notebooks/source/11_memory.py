@@ -52,23 +52,33 @@ computed or allocated. It then tells what was held at the fullest moment. Here f
 images of 224 × 224 pixels and SGD with momentum, first for one image, then for 64:
 """
 
-# %% tags=["nbval-ignore-output"]
-from torchvision.models import resnet18
-
+# %%
 from ampcourse.memory.peak import predict
 
-model, runs = resnet18(num_classes=10), {}
+
+def resnet():
+    """Return a ResNet18 for ten classes."""
+    from torchvision.models import resnet18
+
+    return resnet18(num_classes=10)
+
+
+# %% tags=["nbval-ignore-output"]
+model, runs = resnet(), {}
 for batch in (1, 64):
     for recipe in ("fp32", "autocast"):
         runs[batch, recipe] = predict(model, "momentum", recipe, (batch, 3, 224, 224))
 
 # %% tags=["nbval-ignore-output"]
-from ampcourse.plotting import show
-from ampcourse.plotting.memory_bars import layer_bars, memory_bars
-
 for batch in (1, 64):
     ratio = runs[batch, "autocast"].peak / runs[batch, "fp32"].peak
     print(f"batch {batch}: autocast needs {ratio:.2f} of FP32's peak")
+
+# %%
+from ampcourse.plotting import show
+from ampcourse.plotting.memory_bars import layer_bars, memory_bars
+
+# %% tags=["nbval-ignore-output"]
 show(
     memory_bars({f"batch {b}, {recipe}": run.bytes for (b, recipe), run in runs.items()}),
     alt="Stacked bars. With one image, weights, gradients and optimizer state fill both bars and "
@@ -122,6 +132,7 @@ from textwrap import fill
 
 from ampcourse.memory import FIGURES, ledger
 
+# %%
 for figure in FIGURES:
     told = f"{figure.bytes} = {figure.name} ({figure.source.split(',')[0]}). {figure.remark}"
     print(fill(told, 76, subsequent_indent="     "))
@@ -305,6 +316,8 @@ with torch.autocast("cpu", dtype=torch.bfloat16):
     loss = layer(torch.randn(8, 1000)).square().mean()
 loss.backward()
 adam.step()
+
+# %%
 state = adam.state[layer.weight]
 print("weight  ", layer.weight.dtype, layer.weight.nbytes)
 print("gradient", layer.weight.grad.dtype, layer.weight.grad.nbytes)
@@ -488,9 +501,8 @@ own tensors, and says which layer was the first to save it. A small CNN, 64 imag
 from ampcourse.memory.activations import SavedTensors
 from ampcourse.training.models import small_cnn
 
-names = ("input", "conv 1", "relu 1", "pool 1", "conv 2", "relu 2", "pool 2", "", "linear")
 
-
+# %%
 def saved_by(net, images, autocast):
     """Run net under the recorder, with the loss, and return the recorder."""
     with SavedTensors(net) as saved, torch.autocast("cpu", torch.bfloat16, enabled=autocast):
@@ -500,10 +512,13 @@ def saved_by(net, images, autocast):
 
 
 # %% tags=["nbval-ignore-output"]
+names = ("conv 1", "relu 1", "pool 1", "conv 2", "relu 2", "pool 2", "", "linear")
 cnn, images = small_cnn(), torch.randn(64, 1, 28, 28)
+
+# %% tags=["nbval-ignore-output"]
 both = [saved_by(cnn, images, autocast) for autocast in (False, True)]
 layers = {
-    names[int(key) + 1] if key else "loss": tuple(run.by_module()[key] for run in both)
+    names[int(key)] if key else "loss": tuple(run.by_module()[key] for run in both)
     for key in both[0].by_module()
 }
 show(
@@ -513,12 +528,14 @@ show(
 )
 
 # %% tags=["nbval-ignore-output"]
-from collections import Counter
-
 for name, run in zip(("FP32", "autocast"), both, strict=True):
     casts = sum(run.by_module("weight cast").values())
     print(f"{name:9} {run.bytes:9,} bytes, of which {casts:,} are casts of weights")
 print(f"ratio {both[1].bytes / both[0].bytes:.2f}")
+
+# %% tags=["nbval-ignore-output"]
+from collections import Counter
+
 print("in 16 bits or not:", dict(Counter(row.dtype for row in both[1].rows if not row.again)))
 
 # %% [markdown]
@@ -709,7 +726,7 @@ Here is the whole thing on a real chain of 24 blocks, each a linear layer, a ReL
 the diamonds are runs in which it was counted. Where do you expect the least?
 """
 
-# %% tags=["nbval-ignore-output"]
+# %%
 from ampcourse.memory.checkpointing import Checkpointed, best_segments
 from ampcourse.memory.segments import Recording
 from ampcourse.plotting.segment_curve import segment_curve
@@ -731,12 +748,14 @@ def most_held(net, x):
     return saved.peak
 
 
-# %% tags=["nbval-ignore-output"]
+# %%
 x = torch.randn(256, 64)
 plans = Recording(chain_of(24), x).plans()
 counted = {k: most_held(Checkpointed(chain_of(24), k), x) for k in (1, 2, 5, 9, 14, 24)}
 least = min(plans, key=lambda plan: plan.peak)
 print(f"least: {least.segments} segments, {least.peak / plans[0].peak:.2f} of the memory")
+
+# %% tags=["nbval-ignore-output"]
 show(
     segment_curve(plans, counted, {"√n": 24**0.5, "√(3n)": 72**0.5}),
     alt="Bytes held over segments: from one segment it falls steeply, is least at nine, near the "
@@ -936,6 +955,7 @@ here it has two:
 # %%
 from ampcourse.memory.checkpointing import checkpoint as library_checkpoint
 
+# %%
 for run in (lambda norm, x: norm(x), library_checkpoint):
     norm = nn.BatchNorm1d(64)
     run(norm, x).sum().backward()
@@ -1004,7 +1024,7 @@ def noisy():
     return nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Dropout(0.4), nn.Linear(8, 3))
 
 
-# %% task="t11_5" forbids=["ampcourse.memory", "ampcourse.widgets", "torch.utils.checkpoint"]
+# %% task="t11_5" forbids=["ampcourse.memory", "ampcourse.widgets"]
 class Checkpoint(torch.autograd.Function):
     """run(x), held as x alone, and run a second time when the backward pass arrives."""
 
@@ -1028,7 +1048,7 @@ class Checkpoint(torch.autograd.Function):
         with torch.enable_grad(), ctx.region:
             output = ctx.run(again)
         torch.set_rng_state(here)
-        output.backward(gradient)
+        torch.autograd.backward(output, gradient)
         return None, again.grad, None
         ### END SOLUTION
 
@@ -1193,6 +1213,7 @@ from torch.profiler import ProfilerActivity, profile
 os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler would tell when it starts
 
 
+# %%
 def profiled_peak(step, *there):
     """Return the bytes of what is there and of the most that a step adds to it."""
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
@@ -1219,6 +1240,8 @@ def one_step(recipe):
 
 # %% tags=["nbval-ignore-output"]
 labels, sgd = torch.zeros(64, dtype=torch.long), torch.optim.SGD(cnn.parameters(), 0.1, 0.9)
+
+# %% tags=["nbval-ignore-output"]
 for recipe in ("fp32", "autocast"):
     one_step(recipe)  # the momentum is there from now on
     sgd.zero_grad()
@@ -1254,7 +1277,7 @@ still referred to: a loss that is summed up with its graph, for one.
 
 # %% tags=["nbval-ignore-output"]
 if torch.cuda.is_available():
-    net, batch = resnet18(num_classes=10).cuda(), torch.randn(64, 3, 224, 224, device="cuda")
+    net, batch = resnet().cuda(), torch.randn(64, 3, 224, 224, device="cuda")
     net(batch).sum().backward()
     print(torch.cuda.get_device_name(), "at the peak, then after letting go, in MiB:")
     print(torch.cuda.max_memory_allocated() >> 20, torch.cuda.max_memory_reserved() >> 20)
@@ -1376,6 +1399,7 @@ CUDA context take their part, so expect less.
 from ampcourse.memory.moments import WORKLOADS
 from ampcourse.memory.moments import largest_batch as library_largest_batch
 
+# %%
 for workload in WORKLOADS.values():
     for optimizer, recipe in (("momentum", "fp32"), ("momentum", "autocast"), ("adam", "O2")):
         batch = library_largest_batch(ledger(optimizer, recipe), workload, 24 * 2**30)
