@@ -951,7 +951,7 @@ from ampcourse.benchmark.devices import measure_cpu
 torch.set_num_threads(1)
 cpu = measure_cpu(seconds=2)
 for fmt in ("fp32", "bf16", "fp16"):
-    print(f"{fmt}: {1000 * cpu.peak(fmt):6.1f} GFLOP/s, ridge {cpu.ridge(fmt):5.1f}", end="; ")
+    print(f"{fmt}: {1000 * cpu.peak(fmt):6.1f} GFLOP/s, ridge {cpu.ridge(fmt):5.1f}")
 print(f"{cpu.bandwidth:.1f} GB/s")
 
 # %% [markdown]
@@ -1279,7 +1279,8 @@ BASE = {
     "loader": False,
     "issue": 0.2,
 }
-CPU = {"hardware": "a CPU", "capability": None, "synchronized": False, "issue": None}
+CPU = {"hardware": "a CPU", "capability": None}
+CPU |= {"synchronized": False, "issue": None}
 RUNS = [
     {"recipe": "fp32", "batch": 64, "rate": 340.0},
     {"recipe": "fp32", "batch": 128, "rate": 360.0},
