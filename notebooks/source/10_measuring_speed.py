@@ -1279,8 +1279,12 @@ BASE = {
     "loader": False,
     "issue": 0.2,
 }
-CPU = {"hardware": "a CPU", "capability": None}
-CPU |= {"synchronized": False, "issue": None}
+CPU = {
+    "hardware": "a CPU",
+    "capability": None,
+    "synchronized": False,
+    "issue": None,
+}
 RUNS = [
     {"recipe": "fp32", "batch": 64, "rate": 340.0},
     {"recipe": "fp32", "batch": 128, "rate": 360.0},
