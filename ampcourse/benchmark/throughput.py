@@ -117,7 +117,7 @@ def _warm(part: Throughput, context: Context) -> Generator[Row, None, tuple[list
     for recipe in recipes_of(part):
         problem = compiler_problem(context.machine) if recipe.compiled else ""
         if context.over(part.compile_s if recipe.compiled else 0.0):
-            problem = f"left out: {context.left():.0f} s of the plan's time are too few"
+            problem = f"left out: {max(context.left(), 0):.0f} s of the plan's time are too few"
         if problem:
             yield context.row("throughput", "skipped", problem, recipe, task)
             continue
