@@ -1,7 +1,7 @@
 """Published rates of ResNet50 on ImageNet beside the roofline limit of the same device and layout.
 
-Nothing is tuned to fit: device, arithmetic, layout and batch are those that were published, and
-the limit follows from the model's layers. It is trusted to 20 %.
+Nothing is tuned to fit: device, arithmetic and layout are those that were published, and the limit
+follows from the model's layers. It is trusted to 20 %.
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ TRUST = 0.2
 
 #: What ran in all these runs.
 IMAGENET = Network("resnet50", "stock", channels=3, classes=1000, pixels=224)
+
+# Every limit is that of this batch, which saves half of the rehearsals: an image costs nearly the
+# same in any batch of this order (0.4 % less in one of 512).
+_BATCH = 256
 
 _BASES = {"fp32": "fp32", "tf32": "tf32", "fp16": "amp-fp16", "bf16": "amp-bf16"}
 
@@ -157,19 +161,18 @@ def _rate(
     hardware: str, device: Device, precision: str, layout: str, batch: int, published: float
 ) -> Rate:
     recipe = Recipe(_BASES[precision], layout)
-    return Rate(hardware, recipe, batch, published, _known_limit(device, recipe, batch))
+    return Rate(hardware, recipe, batch, published, _known_limit(device, recipe))
 
 
 def _pair(device: Device, baseline: Rate, other: Rate, source: str) -> Pair:
     first, second = (
-        _known_limit(device, Recipe(rate.recipe.base, "NHWC"), rate.batch)
-        for rate in (baseline, other)
+        _known_limit(device, Recipe(rate.recipe.base, "NHWC")) for rate in (baseline, other)
     )
     return Pair(baseline, other, second / first, source)
 
 
-def _known_limit(device: Device, recipe: Recipe, batch: int) -> float:
-    found = limit(IMAGENET, device, recipe, batch)
+def _known_limit(device: Device, recipe: Recipe) -> float:
+    found = limit(IMAGENET, device, recipe, _BATCH)
     if found is None:
         raise ValueError(f"{device.name} has no peak for {recipe}, yet a rate was published")
     return found

@@ -10,7 +10,8 @@ import torch
 from ampcourse.benchmark.recipes import Recipe
 from ampcourse.benchmark.records import records
 from ampcourse.benchmark.roofline import limits
-from ampcourse.report.published import Pair, Rate, above, pairs
+from ampcourse.report.limits import limit
+from ampcourse.report.published import IMAGENET, Pair, Rate, above, pairs
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +53,18 @@ def test_limits_are_the_rooflines_of_torchvisions_resnet50(found: dict[str, Pair
     assert pair.other.limit == both["amp-fp16"].images_per_second
     expected = both["amp-fp16"].images_per_second / both["tf32"].images_per_second
     assert pair.equal_layouts == expected
+
+
+def test_the_limit_hardly_depends_on_the_batch_that_was_published(found: dict[str, Pair]) -> None:
+    for rate, device in (
+        (found["V100 16 GB"].baseline, "V100"),
+        (found["RTX 3090"].baseline, "RTX 3090"),
+        (found["RTX 3090"].other, "RTX 3090"),
+    ):
+        own = limit(IMAGENET, device, rate.recipe, rate.batch)
+        assert own is not None
+        assert rate.batch != 256
+        assert abs(own / rate.limit - 1) < 0.005
 
 
 def test_no_published_rate_is_above_its_limit_or_far_below(found: dict[str, Pair]) -> None:
