@@ -19,7 +19,7 @@ from ampcourse.benchmark.plans import Task
 from ampcourse.benchmark.recipes import Recipe
 from ampcourse.benchmark.roofline import step_limit
 from ampcourse.benchmark.rows import Row
-from ampcourse.benchmark.steps import Step, place, prepare
+from ampcourse.benchmark.steps import Step, place, prepare, tf32_of
 from ampcourse.distributed import SINGLE, Ranks
 
 
@@ -135,6 +135,8 @@ class Context:
                     "classes": found.classes,
                 }
         machine = self.machine.describe()
+        if recipe is not None:  # a row is made when its recipe is not in force any more
+            machine["tf32"] = tf32_of(recipe, self.machine)
         machine |= {"clocks_before": clocks_before, "clocks_after": self.machine.clocks()}
         return {
             "kind": kind,

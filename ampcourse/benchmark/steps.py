@@ -64,7 +64,7 @@ class Step:
         before, machine = self.machine.tf32(), self.machine
         with ExitStack() as stack:
             stack.callback(lambda: machine.set_tf32(**before))
-            machine.set_tf32(**_tf32(self.recipe, machine))
+            machine.set_tf32(**tf32_of(self.recipe, machine))
             if self._level is not None:
                 stack.enter_context(self._level.in_force())
             self._active = True
@@ -229,7 +229,8 @@ def _scaler(recipe: Recipe, machine: Machine) -> Any:
     return GradScaler(machine.device.type) if recipe.rule.scaler == "ours" else None
 
 
-def _tf32(recipe: Recipe, machine: Machine) -> dict[str, str]:
+def tf32_of(recipe: Recipe, machine: Machine) -> dict[str, str]:
+    """Return how FP32 matrix products and convolutions are computed while a recipe is active."""
     if recipe.rule.tf32 == "default":
         return machine.default_tf32
     return {"matmul": recipe.rule.tf32, "conv": recipe.rule.tf32}

@@ -125,16 +125,14 @@ def process_group(device: str = "cpu", timeout: float = 300.0) -> Iterator[Ranks
     """Join the processes that torchrun started, and leave them at the end; alone, do nothing.
 
     `device` is "cpu" (gloo) or "cuda" (NCCL, one GPU per process). A process that waits for the
-    others longer than `timeout` seconds fails. Where this one fails, torchrun is told why, first,
-    so that it names this failure and not the lost connections that follow from it. Where torchrun
-    dies, so does this process. Raises ValueError as `ranks_of`, and for fewer GPUs than processes.
+    others longer than `timeout` seconds fails. Where torchrun dies, so does this process. Raises
+    ValueError as `ranks_of`, and for fewer GPUs than processes.
     """
     ranks = ranks_of(os.environ, device)
     if ranks.world_size == 1:
         yield ranks
         return
     import torch.distributed as dist
-    from torch.distributed.elastic.multiprocessing.errors import get_error_handler
 
     _end_with(os.getppid())
     try:
@@ -142,10 +140,6 @@ def process_group(device: str = "cpu", timeout: float = 300.0) -> Iterator[Ranks
             _take_gpu(ranks)
         dist.init_process_group(ranks.backend, timeout=timedelta(seconds=timeout))
         yield ranks
-    except BaseException as error:
-        if os.environ.get("TORCHELASTIC_ERROR_FILE"):
-            get_error_handler().record_exception(error)
-        raise
     finally:
         if dist.is_initialized():
             dist.destroy_process_group()

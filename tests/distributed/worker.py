@@ -117,9 +117,11 @@ def main(task: str, folder: Path) -> None:
     (folder / f"pid{os.environ.get('RANK', 0)}").write_text(str(os.getpid()))
     with process_group(timeout=60) as ranks:
         (folder / f"joined{ranks.rank}").touch()
-        if task == "fail" and ranks.rank == 1:
-            raise ValueError("rank 1 cannot go on")
-        while task != "see":  # as a process that waits for the others
+        if task == "fail":
+            if ranks.rank == 1:
+                raise ValueError("rank 1 cannot go on")
+            ranks.sum(torch.zeros(1))  # waits for the other, whose end it sees as a lost connection
+        while task != "see":
             time.sleep(0.1)
         print(f"rank {ranks.rank} of {ranks.world_size}")
         seen = {name: case(ranks) for name, case in CASES.items()}
