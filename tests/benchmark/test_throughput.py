@@ -328,3 +328,12 @@ def test_a_known_gpu_has_its_limit_in_the_row_and_an_unknown_one_none() -> None:
     [unknown] = rows(part("fp32", rounds=3), context(fake_machine(FakeCuda("GeForce 9999"))))
     assert unknown["roofline_images_per_s"] is None
     assert unknown["machine"]["peaks"] is None
+
+
+@pytest.mark.parametrize(
+    ("recipe", "says"), [("amp-fp16", "FP16 on a CPU"), ("tf32", "no TF32"), ("fp32", "")]
+)
+def test_a_recipe_that_a_cpu_is_not_made_for_works_and_says_so(recipe: str, says: str) -> None:
+    [row] = rows(part(recipe, rounds=3), context())
+    assert row["status"] == "ok"
+    assert (says in row["message"]) if says else row["message"] == ""
