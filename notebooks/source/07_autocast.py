@@ -10,20 +10,21 @@ a GPU. On a CPU the same layer answers in FP16. Neither is a bug.
 
 In this lesson you find out who decides, build an autocast of your own, and hold it against
 PyTorch's, bit for bit. You need to know what FP16 can hold (`04_gradient_range`), but no GPU. There
-are six tasks; plan an hour and a half. After the fourth is a good place for a break.
+are six tasks; plan two hours. After the fourth is a good place for a break.
 
 ## Predict first
 
-The device is the **CPU**, the region `torch.autocast("cpu", dtype=torch.float16)`, and all
-parameters and inputs are FP32. Nobody grades these; replace each `None` and run the cell.
+The device is the **CPU**, the region `torch.autocast("cpu", dtype=torch.float16)`. All parameters
+are FP32, and so is the input of the one linear layer. Nobody grades these; replace each `None` and
+run the cell.
 """
 
 # %%
-my_product = None  # x @ w gives "float16" or "float32"?
-my_softmax = None  # softmax of that product: "float16" or "float32"?
+my_product = None  # the layer gives "float16" or "float32"?
+my_softmax = None  # softmax of what it gives: "float16" or "float32"?
 my_weight = None  # the type of a Linear's weight after the region?
 my_gradient = None  # and of its gradient?
-my_casts = None  # a weight is used 5 times in the region: how many casts?
+my_casts = None  # a weight is used 5 times in the region: how many casts of it?
 
 # %% [markdown]
 r"""
@@ -46,10 +47,11 @@ type_flow("small_cnn", lower="float16")
 
 # %% [markdown]
 r"""
-Softmax and LayerNorm change with the device, as do `exp` and the sums; with BF16 for FP16 no op
-changes its list. `x2` is the sum of an FP32 tensor and an FP16 one, and that is FP32, as it would
-be without autocast: a chain of residuals that starts in FP32 stays there. The op that refuses is
-`binary_cross_entropy`; the last part of this lesson says why.
+Softmax and LayerNorm change with the device, as do `exp`, the sums and `cat` (which widens by
+itself where it is on no list); with BF16 for FP16 no op changes its list. `x2` is the sum of an
+FP32 tensor and an FP16 one, and that is FP32, as it would be without autocast: a chain of residuals
+that starts in FP32 stays there. The op that refuses is `binary_cross_entropy`; the last part of
+this lesson says why.
 
 ## Three lists, and all the rest
 
@@ -84,12 +86,6 @@ for device in ("cpu", "cuda"):
     print(f"{device}: {table['linear'].evidence}")
     print("  ", dict(Counter(op.category for op in table.values())))
 
-# %% tags=["nbval-ignore-output"]
-names = ["linear", "conv2d", "layer_norm", "softmax", "exp", "sum", "mse_loss", "cat"]
-for name in [*names, "batch_norm", "relu", "binary_cross_entropy"]:
-    row = (policy(d).get(name) for d in ("cpu", "cuda"))
-    print(f"{name:22}" + "".join(f"{op.category if op else 'follows_input':18}" for op in row))
-
 # %% [markdown]
 r"""
 Documentation can be out of date. Can one ask CUDA's autocast itself, without a GPU? Its casts are
@@ -101,7 +97,7 @@ device, but no numbers. So the next cell asks both devices the same questions, l
 import torch
 from torch.nn import functional as F
 
-from ampcourse.courseware import check, inf, task
+from ampcourse.courseware import check, task
 
 
 # %%
@@ -111,15 +107,15 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 # %%
 def answer(op, kind, device):
     """Return the type that an op gives under FP16 autocast, for a fake input of some type."""
-    before = torch.get_autocast_dtype(device)
+    before = torch.is_autocast_enabled(device), torch.get_autocast_dtype(device)
     torch.set_autocast_dtype(device, torch.float16)
     torch.set_autocast_enabled(device, True)
     try:
         with FakeTensorMode():
             return op(torch.empty(4, 4, device=device, dtype=kind)).dtype
     finally:
-        torch.set_autocast_enabled(device, False)
-        torch.set_autocast_dtype(device, before)
+        torch.set_autocast_enabled(device, before[0])
+        torch.set_autocast_dtype(device, before[1])
 
 
 # %%
@@ -165,7 +161,8 @@ LayerNorm gets it right all the same:
 """
 
 # %% tags=["nbval-ignore-output"]
-print(F.layer_norm(torch.tensor([60000.0, 60000.0, 0.0, 0.0]).half(), (4,)))
+x = torch.tensor([60000.0, 60000.0, 0.0, 0.0])
+print(F.layer_norm(x.half(), (4,)))
 
 # %% [markdown]
 r"""
@@ -176,28 +173,25 @@ Why is there an FP32 list at all? Because of numbers like these, all of them ord
 for kind in (torch.float16, torch.bfloat16, torch.float32):
     x = torch.tensor([12.0, 300.0], dtype=kind)
     total = torch.ones(70_000, dtype=kind).sum()
-    print(f"{kind!s:14}  exp(12): {x[0].exp():.1f}", end="  ")
+    print(f"{kind!s:15}exp(12): {x[0].exp():.1f}", end="  ")
     print(f"300²: {x[1].square():.0f}  70,000 ones: {total:.0f}")
 
 # %% [markdown]
 r"""
 FP16 overflows in all three. BF16 has the range, but not the digits: it needs the same list.
 
-### t07_1 · Ten types, and then many more
+### t07_1 · The type that comes out
 
 `category(op, device)` below tells the list that an op is on. Return the type that `op` gives under
 autocast, as text: `"float16"`, `"bfloat16"`, `"float32"`, `"float64"`, `"int64"`, or `"error"` if
-the op refuses to run. `types` are those of its tensors, `low` is the region's type; of the two
-16-bit types only `low` occurs.
+the op refuses to run. `types` are those of its tensors; `low` is the region's type, and the only
+16-bit type among them.
 
 - `"lower_precision"`: `low`. `"fp32"`: `"float32"`. `"error"`: `"error"`.
-- `"promote"` and `"follows_input"`: the widest of the inputs' types. They differ in what they do on
-  the way (a promote op casts, an op on no list would rather raise than mix, unless it widens by
-  itself as `add` does), not in what comes out.
-- Autocast casts every floating-point type but `float64`: that is somebody's wish, and integers are
-  labels and indices. Where there is nothing else, the result is what it would be without autocast.
-  Here `float64` meets no other floating-point type, and an integer beside floating-point numbers
-  has no say in the type.
+- `"promote"` and `"follows_input"`: the widest of the inputs' types.
+- `float64` and integers are never cast. An op of which one tensor is `float64` gives `"float64"`,
+  one that gets integers alone gives `"int64"` here, and an integer beside floating-point numbers
+  has no say.
 """
 
 # %% tags=["setup"]
@@ -223,6 +217,17 @@ def category(op, device):
         if op in ops:
             return name
     return "follows_input"
+
+
+def asked(output_type, cases):
+    """Return each case as text, with what the function gives for it."""
+    told = []
+    for op, types, device, low in cases:
+        kind = output_type(op, types, device, low)
+        if not isinstance(kind, str):
+            return kind if kind is None else f"{kind!r} is no text"
+        told.append(f"{op} of {', '.join(types)} on {device} under {low}: {kind}")
+    return told
 
 
 # %% task="t07_1" forbids=["ampcourse.amp"]
@@ -252,29 +257,38 @@ with task("t07_1"):
     lists = "each device has its own lists"
     kept = "float64 and integers are not cast"
 
-    def types_of(cases):
-        return f"[output_type(*case) for case in {cases}]"
+    def told(cases, kinds):
+        """Return what `asked` gives where output_type returns these kinds."""
+        found = zip(cases, kinds, strict=True)
+        return [f"{c[0]} of {', '.join(c[1])} on {c[2]} under {c[3]}: {k}" for c, k in found]
 
     cases = [("linear", [f32, f32], "cpu", f16), ("matmul", [f32, f16], "cuda", f16)]
     cases += [("prelu", [b16, b16], "cpu", b16), ("conv2d", [f32, f32], "cuda", b16)]
     widest = "the lower list does not promote: one FP32 input is cast down, too"
+    mixed = "of two types both are cast down: the lower list knows no exception"
     always = "the region's type is an argument, and not always float16"
-    traps = {widest: [f32, f32, b16, f32], always: [f16] * 4}
-    check(types_of(cases), [f16, f16, b16, b16], down, traps)
+    traps = {widest: told(cases, [f32, f32, b16, f32]), always: told(cases, [f16] * 4)}
+    traps |= {mixed: told(cases, [f16, f32, b16, b16])}
+    traps |= {"the type is to be returned as text": "torch.float16 is no text"}
+    check(f"asked(output_type, {cases})", told(cases, [f16, f16, b16, b16]), down, traps)
     cases = [("mse_loss", [f16, f16], "cpu", f16), ("l1_loss", [f32, f16], "cpu", f16)]
     cases += [("cross_entropy", [b16, i64], "cuda", b16), ("exp", [f32], "cuda", f16)]
     only_down = "autocast also casts up: to float32, for the ops on that list"
-    check(types_of(cases), [f32] * 4, up, {only_down: [f16, f32, b16, f32]})
+    traps = {only_down: told(cases, [f16, f32, b16, f32])}
+    check(f"asked(output_type, {cases})", told(cases, [f32] * 4), up, traps)
     cases = [("relu", [f16], "cpu", f16), ("relu", [f32], "cuda", f16)]
     cases += [("add", [f16, f32], "cpu", f16), ("cat", [f16, f32], "cpu", f16)]
     cases += [("cat", [f16, f16], "cpu", f16), ("stack", [b16, f32], "cpu", b16)]
-    narrow = "promotion goes to the widest type: nothing is to be lost"
-    to_32 = "if all inputs are 16 bits wide, there is nothing to promote"
-    first = "the first input is not the one that decides"
-    rest = "an op on no list is left alone: what comes in as float32 stays float32"
-    traps = {narrow: [f16, f32, f32, f16, f16, b16], to_32: [f16, f32, f32, f32, f32, f32]}
-    traps |= {first: [f16, f32, f16, f16, f16, b16], rest: [f16, f16, f16, f32, f16, f32]}
-    check(types_of(cases), [f16, f32, f32, f32, f16, f32], wide, traps)
+    traps = {
+        "promotion goes to the widest type: nothing is to be lost": [f16, f32, f32, f16, f16, b16],
+        "if all inputs are 16 bits wide, there is nothing to promote": [f16, *[f32] * 5],
+        "the first input is not the one that decides": [f16, f32, f16, f16, f16, b16],
+        "an op on no list is left alone: what comes in as float32 stays float32": [
+            *[f16] * 3, f32, f16, f32,
+        ],
+    }  # fmt: skip
+    traps = {cause: told(cases, kinds) for cause, kinds in traps.items()}
+    check(f"asked(output_type, {cases})", told(cases, [f16, f32, f32, f32, f16, f32]), wide, traps)
     cases = [("layer_norm", [f16], "cpu", f16), ("layer_norm", [f16], "cuda", f16)]
     cases += [("softmax", [b16], "cpu", b16), ("softmax", [f16], "cuda", f16)]
     cases += [("sum", [b16], "cuda", b16), ("binary_cross_entropy", [f16, f32], "cpu", f16)]
@@ -293,14 +307,17 @@ with task("t07_1"):
     traps |= {everything: [f16, f16, b16, f16, b16, f16, f16, f16]}
     traps |= {range_only: [f16, f32, b16, f32, b16, f32, "error", f16]}
     traps |= {safe: [f32, f32, f32, f32, f32, f32, "error", f16]}
-    check(types_of(cases), [f16, f32, b16, f32, f32, f32, "error", f16], lists, traps)
+    traps = {cause: told(cases, kinds) for cause, kinds in traps.items()}
+    right = told(cases, [f16, f32, b16, f32, f32, f32, "error", f16])
+    check(f"asked(output_type, {cases})", right, lists, traps)
     cases = [("matmul", [f64, f64], "cpu", f16), ("matmul", [i64, i64], "cpu", f16)]
     cases += [("cross_entropy", [f64, i64], "cuda", b16), ("embedding", [i64, f32], "cpu", f16)]
     cases += [("linear", [f64, f64], "cuda", f16), ("sum", [i64], "cuda", f16)]
     labels = "integers are labels and indices: they are never cast"
     double = "who uses float64 wants its digits: autocast leaves it alone"
-    traps = {labels: [f64, f16, f64, f32, f64, f32], double: [f16, i64, f32, f32, f16, i64]}
-    check(types_of(cases), [f64, i64, f64, f32, f64, i64], kept, traps)
+    traps = {labels: told(cases, [f64, f16, f64, f32, f64, f32])}
+    traps |= {double: told(cases, [f16, i64, f32, f32, f16, i64])}
+    check(f"asked(output_type, {cases})", told(cases, [f64, i64, f64, f32, f64, i64]), kept, traps)
     ### BEGIN HIDDEN TESTS
     from random import Random
 
@@ -345,7 +362,7 @@ with task("t07_1"):
         """Check some ops on the CPU, each with types from a list."""
         cases = [(op, t07_1_random.choice(types), "cpu", low) for op in ops]
         right = [t07_1_torch(op, kinds, low) for op, kinds, _, _ in cases]
-        check(types_of(cases), right, reason)
+        check(f"asked(output_type, {cases})", told(cases, right), reason)
 
     for low in (f16, b16):
         pairs = [[low, low], [f32, f32], [low, f32], [f32, low]]
@@ -367,21 +384,21 @@ with task("t07_1"):
         t07_1_ask(kept, ["cross_entropy", "add"], [[f64, i64]], low)
         # CUDA: the documented lists, checked on fake tensors when this was written.
         cases = [(op, [low], "cuda", low) for op in ("layer_norm", "softmax", "exp", "sum")]
-        check(types_of(cases), [f32] * 4, lists)
+        check(f"asked(output_type, {cases})", told(cases, [f32] * 4), lists)
         cases = [(op, [low], "cuda", low) for op in ("relu", "tanh", "batch_norm", "gelu")]
-        check(types_of(cases), [low] * 4, lists)
+        check(f"asked(output_type, {cases})", told(cases, [low] * 4), lists)
         cases = [("binary_cross_entropy", [low, low], d, low) for d in ("cuda", "cpu")]
-        check(types_of(cases), ["error", f32], lists)
+        check(f"asked(output_type, {cases})", told(cases, ["error", f32]), lists)
         cases = [(op, [f32, low], "cuda", low) for op in ("linear", "mm", "prelu", "conv2d")]
-        check(types_of(cases), [low] * 4, down)
+        check(f"asked(output_type, {cases})", told(cases, [low] * 4), down)
         cases = [(op, [low, low], "cuda", low) for op in ("mse_loss", "l1_loss")]
-        check(types_of(cases), [f32] * 2, up)
+        check(f"asked(output_type, {cases})", told(cases, [f32] * 2), up)
         cases = [
             ("scatter_add", kinds, "cuda", low) for kinds in ([low, i64, f32], [low, i64, low])
         ]
         cases += [("dot", [low, f32], "cuda", low), ("addcmul", [low] * 3, "cuda", low)]
         cases += [("embedding", [i64, f32], "cuda", low), ("cat", [low, low], "cuda", low)]
-        check(types_of(cases), [f32, low, f32, low, f32, low], wide)
+        check(f"asked(output_type, {cases})", told(cases, [f32, low, f32, low, f32, low]), wide)
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -416,25 +433,61 @@ print(*names)
 
 # %% [markdown]
 r"""
-An autocast of ours is such a mode: before it calls the function, it casts what goes in. It never
-touches the weights themselves: `.to` gives a new tensor, and autograd records that.
+(Even `ones` and `tensor` come by, and `@` arrives under its name, `matmul`.) An autocast of ours is
+such a mode: before it calls the function, it casts what goes in. It never touches the weights
+themselves: `.to` gives a new tensor, and autograd records that.
 
 ### t07_2 · Cast what goes in
 
 The mode `Mini` is given; you write what it calls. `cast_inputs(op, args, kwargs, low)` returns the
 pair `(args, kwargs)` with which the op is to run, a tuple (or list) and a dict, for tensors on the
-CPU:
+CPU. From here on `low` is a `torch.dtype`:
 
 - By `category(op, "cpu")` tensors are cast to `low`, to float32, or, for `"promote"`, to float32 if
   one of them is float32 (and not at all otherwise). Other ops get their arguments as they came.
-- Cast are tensors of every floating-point type but float64, in `args` and in `kwargs`: who calls
+- Tensors of every floating-point type but float64 are cast, in `args` and in `kwargs`: who calls
   an op may name each of its arguments. All else stays: other tensors, numbers, None. (Tensors in
   lists may stay, too: `cat` and `stack`, which take them, widen by themselves.)
 - A call with a tensor for `out=` is left alone: its caller has chosen the type. `out=None` is the
   same as no `out`.
 
 `type(x) is torch.Tensor` is False for a parameter; `isinstance(x, torch.Tensor)` is True.
+
+The next cell is for the checks only: they print tensors by `shown`, and they call your code in
+`fresh_autocast`, so that no slip of it is felt outside.
 """
+
+# %% tags=["setup"]
+from contextlib import contextmanager
+
+
+def reset_autocast():
+    """Put autocast on the CPU back to what it is in a fresh kernel."""
+    torch.set_autocast_enabled("cpu", False)
+    torch.set_autocast_dtype("cpu", torch.bfloat16)
+    torch.set_autocast_cache_enabled(True)
+    while torch.autocast_increment_nesting() < 1:
+        pass
+    while torch.autocast_decrement_nesting() > 0:  # a region that was entered and never left
+        pass
+    torch.clear_autocast_cache()
+
+
+@contextmanager
+def fresh_autocast():
+    """Start as a fresh kernel does, without autocast, and leave the kernel so."""
+    reset_autocast()
+    try:
+        yield
+    finally:
+        reset_autocast()
+
+
+def shown(value):
+    """Return tensors, also those in a list, as text: type and numbers."""
+    if isinstance(value, (list, tuple)):
+        return [shown(item) for item in value]
+    return f"{str(value.dtype)[6:]} {value.tolist()}" if hasattr(value, "dtype") else value
 
 
 # %% tags=["setup"]
@@ -479,6 +532,7 @@ with task("t07_2"):
     import torch
     from torch.nn import functional as F
 
+    torch.set_autocast_enabled("cpu", False)  # a trial may have left it on
     lower = "ops of the lower list get tensors of the region's type"
     upper = "ops of the fp32 list get float32, also from 16 bits"
     joined = "a promote op gets float32 if one of its tensors is float32"
@@ -487,12 +541,28 @@ with task("t07_2"):
     chosen = "a call with out= is left alone: its caller has chosen the type"
     weight = "a parameter stays what it is; its gradient passes through the cast"
 
+    def shown(value):
+        """Return tensors as text, as in the cell before the task."""
+        if isinstance(value, (list, tuple)):
+            return [shown(item) for item in value]
+        return f"{str(value.dtype)[6:]} {value.tolist()}" if hasattr(value, "dtype") else value
+
+    def apart(text):
+        """Return a call's text with autocast fresh before it and after it."""
+        return "with fresh_autocast():\n" + indent(dedent(text).strip(), "    ")
+
     def held(body, low):
         """Return a call that runs a body under Mini, and its results under torch.autocast."""
         body = indent(dedent(body).strip(), "    ")
         scene = {"torch": torch, "F": F}
         exec(f"def run():\n  with torch.autocast('cpu', torch.{low}):\n{body}", scene)
-        return f"with Mini(cast_inputs, torch.{low}):\n{body}", scene["run"]()
+        body = body.replace("return ", "found = ")
+        text = f"with Mini(cast_inputs, torch.{low}):\n{body}\nreturn shown(found)"
+        return apart(text), shown(scene["run"]())
+
+    def causes(traps):
+        """Return the traps with their wrong tensors as text."""
+        return {cause: shown(wrong) for cause, wrong in traps.items()}
 
     body = """
         x, w = torch.tensor([[1.0, 2049.0]]), torch.tensor([[1.0, 1.0]])
@@ -503,44 +573,40 @@ with task("t07_2"):
     fixed = "the region's type is `low`, here bfloat16"
     traps = {fixed: (torch.tensor([[2048.0]]).half(),) * 3}
     call, outcome = held(body, "bfloat16")
-    check(call, outcome, lower, traps)
+    check(call, outcome, lower, causes(traps))
     body = """
         x = torch.tensor([300.0, 1.5], dtype=torch.float16)
         return F.mse_loss(x, torch.zeros(2)), F.l1_loss(x, x), torch.prod(x)
     """
-    x = torch.tensor([300.0, 1.5])
-    half = x.half()
+    t_x = torch.tensor([300.0, 1.5])
+    half = t_x.half()
     down_only = "casts go up as well: losses run in float32"
-    traps = {down_only: (F.mse_loss(x, x * 0), F.l1_loss(half, half), torch.prod(half))}
+    traps = {down_only: (F.mse_loss(t_x, t_x * 0), F.l1_loss(half, half), torch.prod(half))}
     call, outcome = held(body, "float16")
-    check(call, outcome, upper, traps)
+    check(call, outcome, upper, causes(traps))
     body = """
         x, y = torch.zeros(2), torch.tensor([0.1, 0.2])
         rows = torch.tensor([1, 0])
         return torch.index_copy(x, 0, rows, y.half()), torch.index_copy(x.half(), 0, rows, y.half())
     """
-    y = torch.tensor([0.2, 0.1])
+    t_y = torch.tensor([0.2, 0.1])
     narrow = "promotion goes to the widest type, not to the narrowest"
     ever = "if all are 16 bits wide, a promote op casts nothing"
-    traps = {narrow: (y.half(), y.half()), ever: (y.half().float(), y.half().float())}
+    traps = {narrow: (t_y.half(), t_y.half()), ever: (t_y.half().float(), t_y.half().float())}
     call, outcome = held(body, "float16")
-    check(call, outcome, joined, traps)
+    check(call, outcome, joined, causes(traps))
     body = """
         x, w = torch.tensor([[1.0, 0.1]]), torch.tensor([[1.0, 3.0]])
         h = x.half()
         return F.linear(input=x, weight=w), F.linear(x, weight=w), F.mse_loss(input=h, target=h)
     """
     missed = "look at kwargs, too"
-    x, w = torch.tensor([[1.0, 0.1]]), torch.tensor([[1.0, 3.0]])
+    t_x, t_w = torch.tensor([[1.0, 0.1]]), torch.tensor([[1.0, 3.0]])
     call, outcome = held(body, "float16")
     check(call, outcome, given)
-    check(
-        "with Mini(cast_inputs, torch.float16):\n"
-        "    x = torch.tensor([[1.0, 0.1]])\n    return F.linear(input=x, weight=x)",
-        (x.half() @ x.half().T),
-        given,
-        {missed: x @ x.T},
-    )
+    body = "x = torch.tensor([[1.0, 0.1]])\nreturn F.linear(input=x, weight=x)"
+    call, outcome = held(body, "float16")
+    check(call, outcome, given, causes({missed: t_x @ t_x.T}))
     call = """
         x, rows = torch.tensor([0.5, 2.0]), torch.tensor([1, 0])
         h, low = x.half(), torch.float16
@@ -554,25 +620,32 @@ with task("t07_2"):
     first = "each op has a list, whatever is in front of its keywords"
     traps = {silent: ["float16", "float32", "float32", "float32"]}
     traps |= {first: ["float32", "float32", "float16", "float32"]}
-    check(call, ["float32"] * 4, given, traps)
+    check(apart(call), ["float32"] * 4, given, traps)
+    call = """
+        h, d = torch.ones(2).half(), torch.ones(2).double()
+        args, _ = cast_inputs("index_copy", (h, 0, torch.tensor([1, 0]), d), {}, torch.float16)
+        return [str(t.dtype)[6:] for t in (args[0], args[3])]
+    """
+    third = "a float64 tensor is no reason to cast: only a float32 one is"
+    check(apart(call), ["float16", "float64"], joined, {third: ["float32", "float64"]})
     body = """
         x, n = torch.tensor([[0.1, 0.2]]), torch.tensor([[3, 4], [5, 6]])
         h, d = x.half(), torch.tensor([[0.1, 0.2], [0.3, 0.4]], dtype=torch.float64)
         return x + x, x.softmax(1), h.softmax(1), n @ n, d @ d
     """
-    x, n = torch.tensor([[0.1, 0.2]]), torch.tensor([[3, 4], [5, 6]])
-    h, d = x.half(), torch.tensor([[0.1, 0.2], [0.3, 0.4]], dtype=torch.float64)
-    right = x + x, x.softmax(1), h.softmax(1), n @ n, d @ d
+    t_x, n = torch.tensor([[0.1, 0.2]]), torch.tensor([[3, 4], [5, 6]])
+    h, d = t_x.half(), torch.tensor([[0.1, 0.2], [0.3, 0.4]], dtype=torch.float64)
+    right = t_x + t_x, t_x.softmax(1), h.softmax(1), n @ n, d @ d
     everything = "not every op runs in 16 bits: one on no list is left alone"
-    counted = "integers are labels and indices: they are not cast"
+    labels_stay = "integers are labels and indices: they are not cast"
     doubled = "float64 is not cast"
     cuda = "softmax is on CUDA's list, not on the CPU's"
     traps = {everything: (h + h, h.softmax(1), h.softmax(1), n @ n, d @ d)}
-    traps |= {counted: (*right[:3], n.half() @ n.half(), d @ d)}
+    traps |= {labels_stay: (*right[:3], n.half() @ n.half(), d @ d)}
     traps |= {doubled: (*right[:4], d.half() @ d.half())}
     traps |= {cuda: (*right[:2], h.float().softmax(1), *right[3:])}
     call, outcome = held(body, "float16")
-    check(call, outcome, alone, traps)
+    check(call, outcome, alone, causes(traps))
     body = """
         x, total = torch.tensor([[0.1, 0.2], [0.3, 0.4]]), torch.zeros(2, 2)
         torch.mm(x, x, out=total)
@@ -580,15 +653,17 @@ with task("t07_2"):
     """
     copied = "the result went into a cast copy of out, and its caller never sees it"
     call, outcome = held(body, "float16")
-    check(call, outcome, chosen, {copied: torch.zeros(2, 2)})
+    check(call, outcome, chosen, causes({copied: torch.zeros(2, 2)}))
     call = """
         x = torch.tensor([[0.1, 0.2], [0.3, 0.4]])
         with Mini(cast_inputs, torch.float16):
-            return torch.mm(x, x, out=None)
+            y = torch.mm(x, x, out=None)
+        return shown(y)
     """
-    x = torch.tensor([[0.1, 0.2], [0.3, 0.4]])
+    t_x = torch.tensor([[0.1, 0.2], [0.3, 0.4]])
     nobody = "out=None chooses nothing: it is a call like any other"
-    check(call, torch.mm(x.half(), x.half()), chosen, {nobody: torch.mm(x, x)})
+    right = shown(torch.mm(t_x.half(), t_x.half()))
+    check(apart(call), right, chosen, causes({nobody: torch.mm(t_x, t_x)}))
     call = """
         w = torch.nn.Parameter(torch.tensor([[0.1, 0.2]]))
         try:
@@ -601,13 +676,13 @@ with task("t07_2"):
         if not y.requires_grad:
             return "no gradient"
         y.float().sum().backward()
-        return str(w.dtype), w.grad
+        return str(w.dtype)[6:], shown(w.grad)
     """
     turned = "the parameter itself was changed: `.to` gives a new tensor, and it stays FP32"
     lost = "the gradient ended at the cast: do not detach"
-    traps = {turned: ("torch.float16", torch.ones(1, 2).half()), lost: "no gradient"}
+    traps = {turned: ("float16", "float16 [[1.0, 1.0]]"), lost: "no gradient"}
     traps |= {"a parameter is a tensor, too: isinstance knows": "the parameter was not cast"}
-    check(call, ("torch.float32", torch.ones(1, 2)), weight, traps)
+    check(apart(call), ("float32", "float32 [[1.0, 1.0]]"), weight, traps)
     ### BEGIN HIDDEN TESTS
     t07_2_rows = "i = torch.tensor([1, 0])\n"
     t07_2_bodies = [
@@ -644,16 +719,16 @@ with task("t07_2"):
             net = torch.nn.Linear(3, 2)
             with Mini(cast_inputs, torch.{low}):
                 F.mse_loss(net(torch.randn(4, 3)), torch.ones(4, 2)).backward()
-            kinds = [str(p.dtype) for p in net.parameters()]
-            return kinds, net.weight.grad, net.bias.grad
+            kinds = [str(p.dtype)[6:] for p in net.parameters()]
+            return kinds, shown([net.weight.grad, net.bias.grad])
         """
         torch.manual_seed(seed)
-        net = torch.nn.Linear(3, 2)
+        t_net = torch.nn.Linear(3, 2)
         with torch.autocast("cpu", getattr(torch, low)):
-            loss = F.mse_loss(net(torch.randn(4, 3)), torch.ones(4, 2))
-        loss.backward()
-        gradients = net.weight.grad, net.bias.grad
-        check(call, (["torch.float32"] * 2, *gradients), weight)
+            t_loss = F.mse_loss(t_net(torch.randn(4, 3)), torch.ones(4, 2))
+        t_loss.backward()
+        gradients = shown([t_net.weight.grad, t_net.bias.grad])
+        check(apart(call), (["float32"] * 2, gradients), weight)
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -661,7 +736,7 @@ r"""
 ## Regions within regions
 
 `torch.autocast("cpu", enabled=False)` inside a region makes an island without casts. *Without*
-casts: it does not cast anything back. What comes in as FP16 stays FP16. (Written above a function,
+casts: nothing is cast back. What comes in as FP16 stays FP16. (Written above a function,
 `@torch.autocast(...)` makes a region of each call of it.)
 """
 
@@ -699,11 +774,25 @@ def in_fp32(f, *tensors):
 
 # %% check="t07_3" points=4
 with task("t07_3"):
+    from textwrap import dedent, indent
+
     import torch
+
+    torch.set_autocast_enabled("cpu", False)  # a trial may have left it on
+
+    def shown(value):
+        """Return tensors as text, as in the cell before t07_2."""
+        if isinstance(value, (list, tuple)):
+            return [shown(item) for item in value]
+        return f"{str(value.dtype)[6:]} {value.tolist()}" if hasattr(value, "dtype") else value
+
+    def apart(text):
+        """Return a call's text with autocast fresh before it and after it."""
+        return "with fresh_autocast():\n" + indent(dedent(text).strip(), "    ")
 
     computes = "all that f computes is FP32: its inputs, and the ops inside it"
     passes = "float32, float64 and integers are passed on as they are"
-    before = "after the island the region is what it was"
+    restored = "after the island the region is what it was"
     flows = "the gradient passes, in the type of each tensor"
     scene = """
         seen = []
@@ -711,14 +800,14 @@ with task("t07_3"):
             x = torch.tensor([{}]).to(low)
             y = torch.tensor([[{}, 1.0]])
             with torch.autocast("cpu", dtype=low):
-                seen.append(in_fp32(lambda a: a * a, x))
+                seen.append(in_fp32(lambda a: a * a / a, x))
                 seen.append(in_fp32(lambda a: a @ a.T, y))
-        return seen
+        return shown(seen)
     """
 
     def island(a, b):
         """Return the results that belong to scene, for exact numbers."""
-        one = torch.tensor([a * a])
+        one = torch.tensor([a])
         two = torch.tensor([[b * b + 1]])
         return [one, two] * 2
 
@@ -726,35 +815,39 @@ with task("t07_3"):
     back = "enabled=False casts nothing back: what came in as 16 bits stays so"
     again = "float() alone does not help: the next op inside casts down again"
     after = "the result was cast, and not what f computes with"
-    x = torch.tensor([304.0])
-    y = torch.tensor([[259.0, 1.0]])
+    t_x = torch.tensor([304.0])
+    t_y = torch.tensor([[259.0, 1.0]])
     kinds = torch.float16, torch.bfloat16
-    lows = [(x.to(k) * x.to(k), y.to(k) @ y.to(k).T) for k in kinds]
+    lows = [(t_x.to(k) * t_x.to(k) / t_x.to(k), t_y.to(k) @ t_y.to(k).T) for k in kinds]
+    returned = "what f gives stays FP32: the result was cast back to the type of the input"
     traps = {back: [lows[0][0], right[1], lows[1][0], right[1]]}
     traps |= {again: [right[0], lows[0][1], right[0], lows[1][1]]}
     traps |= {after: [t.float() for pair in lows for t in pair]}
-    check(scene.format(304.0, 259.0), right, computes, traps)
+    traps |= {returned: [t_x.half(), right[1], t_x.bfloat16(), right[1]]}
+    traps = {cause: shown(wrong) for cause, wrong in traps.items()}
+    check(apart(scene.format(304.0, 259.0)), shown(right), computes, traps)
     elsewhere = """
         x = torch.tensor([{}]).to(torch.{})
         seen = [in_fp32(lambda a: a * a, x)]
         with torch.autocast("cpu", dtype=x.dtype), torch.autocast("cpu", enabled=False):
-            return [*seen, in_fp32(lambda a: a * a, x)]
+            seen.append(in_fp32(lambda a: a * a, x))
+        return shown(seen)
     """
     anywhere = "outside of a region, and in an island, 16 bits are to be cast, too"
-    traps = {anywhere: [(torch.tensor([304.0]).half()) ** 2] * 2}
-    check(elsewhere.format(304.0, "float16"), [torch.tensor([304.0**2])] * 2, computes, traps)
+    traps = {anywhere: ["float16 [inf]"] * 2}
+    check(apart(elsewhere.format(304.0, "float16")), ["float32 [92416.0]"] * 2, computes, traps)
     call = """
         def types(*tensors):
             return [str(x.dtype) for x in tensors]
-        numbers = torch.ones(2), torch.ones(2).half(), torch.ones(2).double(), torch.tensor([1, 0])
+        numbers = torch.ones(2), torch.ones(2).half(), torch.tensor([1, 0]), torch.ones(2).double()
         with torch.autocast("cpu", dtype=torch.bfloat16):
             return in_fp32(types, *numbers)
     """
-    names = ["torch.float32", "torch.float32", "torch.float64", "torch.int64"]
+    kept = ["torch.float32", "torch.float32", "torch.int64", "torch.float64"]
     whole = "an index in float32 is no index: integers stay"
     double = "float64 is wider than float32: it stays"
-    traps = {whole: [*names[:2], names[0], names[0]], double: [*names[:2], names[0], names[3]]}
-    check(call, names, passes, traps)
+    traps = {whole: ["torch.float32"] * 4, double: [*kept[:3], "torch.float32"]}
+    check(apart(call), kept, passes, traps)
     call = """
         def state():
             return torch.is_autocast_enabled("cpu"), str(torch.get_autocast_dtype("cpu"))
@@ -782,24 +875,25 @@ with task("t07_3"):
     on_again = "autocast was switched on where it had been off"
     traps = {gone: [off, off, False, True], stuck: [on, off, False, True]}
     traps |= {on_again: [on, on, True, False]}
-    check(call, [on, on, False, True], before, traps)
+    by_hand = "switched by hand: off for good after an error, and on where it had been off"
+    traps |= {by_hand: [on, off, True, False]}
+    check(apart(call), [on, on, False, True], restored, traps)
     call = """
         x = torch.tensor([3.0]).half().requires_grad_()
         w = torch.tensor([[2.0]], requires_grad=True)
         with torch.autocast("cpu", dtype=torch.float16):
             y = in_fp32(lambda a, b: a @ b, x[None], w)
         y.sum().backward()
-        return x.grad, w.grad
+        return shown([x.grad, w.grad])
     """
     cut = "the gradient ended in the island: do not detach"
-    x = torch.tensor([2.0])
-    check(call, (x.half(), torch.tensor([[3.0]])), flows)
+    check(apart(call), ["float16 [2.0]", "float32 [[3.0]]"], flows)
     call = """
         x = torch.tensor([1.0]).half().requires_grad_()
         with torch.autocast("cpu", enabled=False):
             return in_fp32(lambda a: a * 2, x).requires_grad
     """
-    check(call, True, flows, {cut: False})
+    check(apart(call), True, flows, {cut: False})
     ### BEGIN HIDDEN TESTS
     from random import Random
 
@@ -807,18 +901,19 @@ with task("t07_3"):
     for _ in range(3):
         side, length = t07_3_random.randrange(260, 504, 8), t07_3_random.randrange(257, 400, 2)
         right = island(float(side), float(length))
-        check(scene.format(float(side), float(length)), right, computes)
+        check(apart(scene.format(float(side), float(length))), shown(right), computes)
         right = [torch.tensor([float(side)]) ** 2] * 2
         for low in ("float16", "bfloat16"):
-            check(elsewhere.format(float(side), low), right, computes)
-        row = [float(t07_3_random.randrange(260, 500, 4)) for _ in range(3)]
+            check(apart(elsewhere.format(float(side), low)), shown(right), computes)
+        t_row = [float(t07_3_random.randrange(260, 500, 4)) for _ in range(3)]
         call = f"""
-            x = torch.tensor([{row}]).bfloat16()
+            x = torch.tensor([{t_row}]).bfloat16()
             with torch.autocast("cpu", dtype=torch.bfloat16):
-                return in_fp32(lambda a, b: (a @ b.T + a.sum()) * a.mean(), x, x)
+                y = in_fp32(lambda a, b: (a @ b.T + a.sum()) * a.mean(), x, x)
+            return shown(y)
         """
-        x = torch.tensor([row]).bfloat16().float()
-        check(call, (x @ x.T + x.sum()) * x.mean(), computes)
+        t_x = torch.tensor([t_row]).bfloat16().float()
+        check(apart(call), shown((t_x @ t_x.T + t_x.sum()) * t_x.mean()), computes)
         kinds = ["bfloat16", "int32", "float64", "float16", "bool", "float32", "int64"]
         t07_3_random.shuffle(kinds)
         call = f"""
@@ -827,7 +922,7 @@ with task("t07_3"):
                 return in_fp32(lambda *all: [str(x.dtype) for x in all], *tensors)
         """
         wide = {"bfloat16": "float32", "float16": "float32"}
-        check(call, [f"torch.{wide.get(kind, kind)}" for kind in kinds], passes)
+        check(apart(call), [f"torch.{wide.get(kind, kind)}" for kind in kinds], passes)
         low = t07_3_random.choice(("float16", "bfloat16"))
         call = f"""
             def states(f):
@@ -844,18 +939,18 @@ with task("t07_3"):
             return states(torch.exp), states(lambda x: 1 / 0), str(kind)
         """
         inside = f"torch.{low}", False
-        check(call, (inside, inside, "torch.float32"), before)
+        check(apart(call), (inside, inside, "torch.float32"), restored)
         a, b = (float(t07_3_random.randrange(1, 9)) for _ in "ab")
         call = f"""
             x = torch.tensor([[{a}]]).to(torch.{low}).requires_grad_()
             w = torch.tensor([[{b}]], requires_grad=True)
             with torch.autocast("cpu", dtype=torch.{low}):
                 in_fp32(lambda x, w: x @ w * 3, x, w).sum().backward()
-            return x.grad, w.grad
+            return shown([x.grad, w.grad])
         """
-        kind = getattr(torch, low)
-        right = torch.tensor([[3 * b]]).to(kind), torch.tensor([[3 * a]])
-        check(call, right, flows)
+        t_kind = getattr(torch, low)
+        right = torch.tensor([[3 * b]]).to(t_kind), torch.tensor([[3 * a]])
+        check(apart(call), shown(right), flows)
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -896,18 +991,16 @@ Only a weight is kept: an FP32 tensor that requires a gradient and was not compu
 **leaf**). An activation is cast at each use; who keeps all of them would keep a second copy of the
 whole forward pass.
 
-A cache brings surprises of its own. Four of them, each in one region:
+A cache brings surprises of its own. Four of them, each in one region; the cells below show them:
 
 1. The weight is changed in the region: autocast goes on with the old one.
 2. The two casts are one tensor, so the gradients of its two uses are added **in FP16**, before
    they are cast to FP32.
 3. A region of another type inside finds the cast of the wrong type.
 4. A forward pass under `no_grad` (an evaluation, a target network) is the first to use the weight.
-   In earlier versions of PyTorch the cast was kept as it was, without its place in the graph, and
-   the training pass after it left the weight without a gradient
-   ([#48049](https://github.com/pytorch/pytorch/issues/48049),
-   [#65766](https://github.com/pytorch/pytorch/issues/65766),
-   [#112583](https://github.com/pytorch/pytorch/issues/112583); the mend of December 2025 is
+   Earlier versions of PyTorch kept that cast without its place in the graph, and a training pass
+   after it left the weight without a gradient
+   ([#112583](https://github.com/pytorch/pytorch/issues/112583); mended in December 2025 by
    [#165068](https://github.com/pytorch/pytorch/pull/165068)). What does yours do?
 """
 
@@ -945,8 +1038,8 @@ with torch.autocast("cpu", dtype=torch.float16):
 # %% [markdown]
 r"""
 So: one region for one forward pass, not for a whole training loop. That is how the loops of
-`08_training_loops` are written, and then only the second is left, where a net uses a weight more
-than once.
+`08_training_loops` are written. Then the first, the third and the fourth cannot happen; the second
+still does if a net uses a weight more than once.
 
 ### t07_4 · The cache
 
@@ -960,8 +1053,11 @@ region ends.
   such a tensor, too.
 - A weight is known by **which** tensor it is, not by what is in it. (`id(tensor)` makes a
   key; `==` would compare the numbers.)
-- Under `torch.no_grad()` all this holds as well, and the cast that was made there passes gradients
-  to its later uses. (`torch.enable_grad()` switches recording on again.)
+- Under `torch.no_grad()` all this holds as well, and the cast of a weight that was made there
+  passes gradients to its later uses. (`torch.enable_grad()` switches recording on again: for the
+  weight, and for nothing else.)
+
+The next cell is for the checks only.
 """
 
 
@@ -981,10 +1077,10 @@ def play(cache, script, tensors):
 
 
 def some_tensors():
-    """Return weights v and w, a frozen f, an activation x, a computed n, and h in FP16."""
+    """Return weights v, w and s (in v's memory), a frozen f, an activation x, a computed n, h."""
     v, w = (torch.ones(2, requires_grad=True) for _ in "vw")
-    h = torch.ones(2).half().requires_grad_()
-    return {"v": v, "w": w, "f": torch.ones(2), "x": torch.zeros(2), "n": v * 2, "h": h}
+    h, s = torch.ones(2).half().requires_grad_(), v.detach().requires_grad_()
+    return {"v": v, "w": w, "s": s, "f": torch.ones(2), "x": torch.zeros(2), "n": v * 2, "h": h}
 
 
 # %% task="t07_4" forbids=["ampcourse.amp"]
@@ -1031,6 +1127,8 @@ with task("t07_4"):
     forever = "the cast outlived its region: clear() has to forget it"
     traps = {every: [4], equal: [1]}
     check(call.format("w w v w"), [2], once, traps)
+    memory = "two weights in the same memory are two weights: use id(tensor), not data_ptr"
+    check(call.format("v s v s"), [2], once, {memory: [1]})
     again = """
         from torch.utils._python_dispatch import TorchDispatchMode
         class Ops(TorchDispatchMode):
@@ -1053,10 +1151,17 @@ with task("t07_4"):
     traps = {aside: ([False, False], True), thrown: ([True, False], False)}
     check(again.format(0.5, False), ([True, True], False), once, traps)
     leaf = "what requires no gradient is not kept: activations and frozen weights"
-    node = "a computed tensor is no weight, though it requires a gradient"
+    computed = "a computed tensor is no weight, though it requires a gradient"
     all_kept = "all of them were kept, and with them a copy of the whole forward pass"
-    traps = {leaf: [1, 2, 1], node: [2, 1, 2], all_kept: [1, 1, 1]}
+    traps = {leaf: [1, 2, 1], computed: [2, 1, 2], all_kept: [1, 1, 1]}
     check(call.format("x x | n n | f f"), [2, 2, 2], others, traps)
+    recorded = """
+        n, cache = some_tensors()["n"], CastCache(torch.{})
+        with torch.no_grad():
+            return cache.cast(n).requires_grad
+    """
+    graph_of_all = "under no_grad only a weight's cast, which is kept, needs a place in the graph"
+    check(recorded.format("float16"), False, others, {graph_of_all: True})
     call_ends = """
         w, cache = torch.tensor([3.0], requires_grad=True), CastCache(torch.float16)
         seen = [cache.cast(w).item()]
@@ -1094,9 +1199,10 @@ with task("t07_4"):
         with torch.set_grad_enabled({}):
             cache.cast(w)
         y = {} * cache.cast(w).float() + cache.cast(w).float()
-        if not y.requires_grad:
+        if y.requires_grad:
+            y.sum().backward()
+        if w.grad is None:
             return "no gradient"
-        y.sum().backward()
         return str(w.dtype)[6:], str(w.grad.dtype)[6:], w.grad.item()
     """
     kinds = "float32", "float32"
@@ -1130,6 +1236,7 @@ with task("t07_4"):
         half = torch.ones(2, 2).half()
         tensors = {"v": v, "w": w, "f": torch.ones(2, 2), "x": torch.zeros(2, 2), "n": v * 2}
         tensors["h"], counts = half.clone().requires_grad_(), []
+        tensors["s"] = v.detach().requires_grad_()
         for region in script.split("|"):
             with torch.autocast("cpu", torch.float16), T07_4_Casts() as casts:
                 for name in region.split():
@@ -1138,9 +1245,11 @@ with task("t07_4"):
         return counts
 
     call_once = 'play(CastCache(torch.float16), "{}", some_tensors())'
-    for names, reason in (("vw", once), ("vwxfnh", others), ("xfn", others), ("vwh", ends)):
+    for letters, reason in (("vws", once), ("vwxfnh", others), ("xfn", others), ("vwh", ends)):
         for _ in range(3):
-            regions = [t07_4_random.choices(names, k=t07_4_random.randrange(3, 12)) for _ in "abc"]
+            regions = [
+                t07_4_random.choices(letters, k=t07_4_random.randrange(3, 12)) for _ in "abc"
+            ]
             script = " | ".join(" ".join(region) for region in regions)
             check(call_once.format(script), t07_4_torch(script), reason)
     for k in (2.0, 5.0, 7.0):
@@ -1151,18 +1260,20 @@ with task("t07_4"):
         check(call.format(k < 4, k + 2), (*kinds, k + 3), graph)
     check(call_typed.format("torch.float16"), ["float16"] * 4 + ["float64", "int64"], typed)
     text = "CastCache(torch.{}).cast(torch.tensor([0.1, 3.0, 1e6], requires_grad={}))"
-    for kind in ("bfloat16", "float16"):
+    for t_kind in ("bfloat16", "float16"):
         for trained in (True, False):
-            right = torch.tensor([0.1, 3.0, 1e6]).to(getattr(torch, kind))
-            check(text.format(kind, trained), right, typed)
+            right = torch.tensor([0.1, 3.0, 1e6]).to(getattr(torch, t_kind))
+            check(text.format(t_kind, trained), right, typed)
+        check(recorded.format(t_kind), False, others)
     ### END HIDDEN TESTS
 
 # %% [markdown]
 r"""
 ## The same, in the library
 
-The core of the course's own autocast fits on a screen. You know all of it, but for `_body` and
-`_run`:
+Here is the core of the course's own autocast. In it you find again what you wrote: the lists
+(`_category`), what is cast (`_is_eligible`), the cache. `_widest` sees to promotion, `_applies` to
+the device, and `_body` and `_run` come after the next cells. Skim it; no task asks for it.
 """
 
 # %%
@@ -1171,60 +1282,46 @@ import inspect
 from ampcourse.amp import autocast as ours
 
 # %% tags=["nbval-ignore-output"]
-print(inspect.getsource(ours).split("# --- ")[1])
+core = inspect.getsource(ours).split("# --- ")[1]
+print(core.partition("\n")[2].strip())
 
 # %% [markdown]
 r"""
-Does that do what PyTorch does in C++? A net with something from each list, its types layer by
-layer, its loss, and all gradients:
+Does that do what PyTorch does in C++? A net with an op from each list: the types on the way, the
+loss, and all gradients:
 """
 
 
 # %%
 def run(region):
-    """Return the types of each layer's output, the loss and the gradients."""
+    """Return the types of what is computed, the loss and the gradients."""
     torch.manual_seed(7)
-    layers = torch.nn.Conv2d(1, 2, 3), torch.nn.BatchNorm2d(2), torch.nn.ReLU(), torch.nn.Flatten()
-    net = torch.nn.Sequential(*layers, torch.nn.LayerNorm(8), torch.nn.Linear(8, 3))
-    kinds = []
-    for layer in net:
-        layer.register_forward_hook(lambda *seen: kinds.append(short[seen[2].dtype]))
+    conv, norm, last = torch.nn.Conv2d(1, 2, 3), torch.nn.LayerNorm(24), torch.nn.Linear(24, 3)
+    images, labels = torch.randn(4, 1, 4, 4), torch.tensor([0, 1, 2, 0])
     with region:
-        loss = F.cross_entropy(net(torch.randn(4, 1, 4, 4)), torch.tensor([0, 1, 2, 0]))
+        h = conv(images).relu().flatten(1)
+        joined = torch.cat([h, images.flatten(1)], 1)
+        out = last(norm(joined))
+        loss = F.cross_entropy(out, labels)
     loss.backward()
-    return kinds, loss, [p.grad for p in net.parameters()]
+    kinds = [short[x.dtype] for x in (h, joined, out, loss)]
+    return kinds, loss, [p.grad for layer in (conv, norm, last) for p in layer.parameters()]
 
 
 # %% tags=["nbval-ignore-output"]
 mine, theirs = run(ours.autocast("cpu", torch.float16)), run(torch.autocast("cpu", torch.float16))
-print(*mine[0], "same types:", mine[0] == theirs[0])
+print("conv, cat, linear, loss:", *mine[0], " same types:", mine[0] == theirs[0])
 print("same loss:", torch.equal(mine[1], theirs[1]))
 print("same gradients:", all(map(torch.equal, mine[2], theirs[2])))
 
 # %% [markdown]
 r"""
-And `_body`? A mode sees the call that **you** make, and nothing of what happens in it. An LSTM cell
-is one call to it, while PyTorch's own autocast sits deeper, where on the CPU the two linear layers
-in the cell arrive one by one. Who casts the inputs of the *cell* gets another result there:
-"""
-
-# %% tags=["nbval-ignore-output"]
-torch.manual_seed(7)
-cell, x, names = torch.nn.LSTMCell(3, 2), torch.randn(1, 3), []
-with Log(), torch.autocast("cpu", torch.float16):
-    hidden, memory = cell(x)
-
-# %% tags=["nbval-ignore-output"]
-halved = torch.nn.LSTMCell(3, 2).half()
-cast = halved(x.half())
-print("a mode sees:", *[name for name in names if "lstm" in name])
-print("torch.autocast gives", short[hidden.dtype], short[memory.dtype], end="; ")
-print("a cell in FP16", short[cast[0].dtype], short[cast[1].dtype])
-
-# %% [markdown]
-r"""
-The library takes such composites apart: `_body` finds a version in Python of what is called, and
-`_run` runs it with the mode on. `ampcourse.amp.composites` names the few that are left out.
+And `_body`? A mode sees the call that **you** make, and nothing of what happens in it. An
+`LSTMCell` is one call to it, while PyTorch's own autocast sits deeper: on the CPU the two linear
+layers in the cell reach it one by one, and the rest of the cell, an FP32 memory among it, stays
+FP32. Who casts the inputs of the whole *cell* gets FP16 there. So the library takes such composites
+apart: `_body` finds a version in Python of what is called, and `_run` runs it with the mode on.
+(`ampcourse.amp.composites` names the few that are left out.)
 
 ## Why the backward pass is outside
 
@@ -1251,9 +1348,9 @@ print("y", y.dtype, " weight", layer.weight.dtype, " its gradient", layer.weight
 r"""
 `Addmm` was computed in FP16, so its backward is, too; `ToCopy` is the cast, and its backward casts
 the gradient to what the weight was: FP32. So parameters and their gradients are FP32, and an
-activation's gradient has the activation's type. But mind: that gradient **was** in FP16 on the way.
-FP32 holds it now, and what was flushed to zero or overflowed before stays so. That is why the loss
-is scaled.
+activation's gradient has the activation's type. (`T` turns `w` round.) But mind: that
+gradient **was** in FP16 on the way. FP32 holds it now, and what was flushed to zero or overflowed
+before stays so. That is why the loss is scaled.
 
 ### t07_5 · The way back
 
@@ -1264,10 +1361,10 @@ float32 or already `low`. In exact numbers they are `g @ w` and `g.T @ x`. The f
 of any region.
 
 `needs(part, low)`: what does a part of the training work with, if its products are to run in the
-type `low`? Return `"autocast"`, `"scaler"`, or `"nothing"`. The parts are `"forward"` (with the
-loss), `"backward"`, `"step"` (the optimizer's, and what belongs to it) and `"evaluation"` (as fast
-as the training); `low` is `"float16"`, `"bfloat16"`, or `"float32"` for a training without a
-region.
+type `low`? Return `"autocast"`, `"scaler"`, or `"nothing"`. The parts are `"forward"` (up to the
+loss, before it is scaled), `"backward"` (from the scaled loss, if there is a scaler), `"step"` (the
+optimizer's, and what belongs to it) and `"evaluation"` (as fast as the training); `low` is
+`"float16"`, `"bfloat16"`, or `"float32"` for a training without a region.
 """
 
 
@@ -1292,8 +1389,22 @@ def needs(part, low):
 
 # %% check="t07_5" points=5
 with task("t07_5"):
+    from textwrap import dedent, indent
+
     import torch
     from torch.nn import functional as F
+
+    torch.set_autocast_enabled("cpu", False)  # a trial may have left it on
+
+    def shown(value):
+        """Return tensors as text, as in the cell before t07_2."""
+        if isinstance(value, (list, tuple)):
+            return [shown(item) for item in value]
+        return f"{str(value.dtype)[6:]} {value.tolist()}" if hasattr(value, "dtype") else value
+
+    def apart(text):
+        """Return a call's text with autocast fresh before it and after it."""
+        return "with fresh_autocast():\n" + indent(dedent(text).strip(), "    ")
 
     types = "each gradient has the type of its tensor: FP32 for an FP32 weight"
     numbers = "the products of the backward pass run in the type of the forward pass"
@@ -1314,7 +1425,7 @@ with task("t07_5"):
         return text, [v.grad for v in inputs]
 
     wide = "float32"
-    asked = "return [str(v.dtype)[6:] for v in linear_backward(x, w, g, torch.{})]"
+    kinds_of = "return [str(v.dtype)[6:] for v in linear_backward(x, w, g, torch.{})]"
     rows = []
     for kinds in ((wide, wide), ("float16", wide)):
         text, right = linear_grads(
@@ -1322,30 +1433,31 @@ with task("t07_5"):
         )
         rows.append((text, [str(v.dtype)[6:] for v in right]))
     still = "autograd casts back: the gradient of an FP32 tensor is FP32"
-    check(rows[0][0] + asked.format("float16"), rows[0][1], types, {still: ["float16"] * 2})
+    check(
+        apart(rows[0][0] + kinds_of.format("float16")), rows[0][1], types, {still: ["float16"] * 2}
+    )
     early = "an FP16 activation has an FP16 gradient"
-    check(rows[1][0] + asked.format("float16"), rows[1][1], types, {early: [wide] * 2})
-    given = "pair = linear_backward(x, w, g, torch.{})\n"
-    given += "return tuple(pair) if isinstance(pair, list) else pair"
-    x, w, g = [[1.0, 2049.0]], [[2049.0, 1.0], [1.0, 2.0]], [[1.0, 2.0**-20]]
-    text, right = linear_grads(x, w, g, "float16", (wide, wide))
-    tx, tw = torch.tensor(x), torch.tensor(w)
+    check(apart(rows[1][0] + kinds_of.format("float16")), rows[1][1], types, {early: [wide] * 2})
+    given = "return shown(linear_backward(x, w, g, torch.{}))"
+    t_x, t_w, g = [[1.0, 2049.0]], [[2049.0, 1.0], [1.0, 2.0]], [[1.0, 2.0**-20]]
+    text, right = linear_grads(t_x, t_w, g, "float16", (wide, wide))
+    tx, tw = torch.tensor(t_x), torch.tensor(t_w)
     tg = torch.tensor(g).half().float()
     exact = "the forward pass saw x and w in FP16, and so does the backward pass"
-    kept = "what is too small for FP16 is flushed, though the gradient ends in FP32"
+    kept = "the products were made in FP32: in FP16 they are rounded, though the gradient is FP32"
     low_x, low_w = tx.half().float(), tw.half().float()
-    traps = {exact: (tg @ tw, tg.T @ tx), kept: (tg @ low_w, tg.T @ low_x)}
-    check(text + given.format("float16"), tuple(right), numbers, traps)
-    x, w, g = [[257.0], [1.0]], [[1.0]], [[1.0], [257.0]]
-    text, right = linear_grads(x, w, g, "bfloat16", (wide, wide))
-    half = [v.half() for v in (torch.tensor(x), torch.tensor(w), torch.tensor(g).bfloat16())]
+    traps = {exact: shown([tg @ tw, tg.T @ tx]), kept: shown([tg @ low_w, tg.T @ low_x])}
+    check(apart(text + given.format("float16")), shown(right), numbers, traps)
+    t_x, t_w, g = [[257.0], [1.0]], [[1.0]], [[1.0], [257.0]]
+    text, right = linear_grads(t_x, t_w, g, "bfloat16", (wide, wide))
+    half = [v.half() for v in (torch.tensor(t_x), torch.tensor(t_w), torch.tensor(g).bfloat16())]
     sixteen = "the region's type was bfloat16"
-    traps = {sixteen: ((half[2] @ half[1]).float(), (half[2].T @ half[0]).float())}
-    check(text + given.format("bfloat16"), tuple(right), numbers, traps)
+    traps = {sixteen: shown([(half[2] @ half[1]).float(), (half[2].T @ half[0]).float()])}
+    check(apart(text + given.format("bfloat16")), shown(right), numbers, traps)
     cases = [("backward", "float16"), ("evaluation", "float16"), ("forward", "bfloat16")]
     cases += [("backward", "bfloat16"), ("step", "float16"), ("forward", "float32")]
     auto, scaler, none = "autocast", "scaler", "nothing"
-    right = [scaler, auto, auto, none, scaler, none]
+    alone = "no autocast, but not nothing: FP16's backward starts from the scaled loss"
     again = "backward needs no autocast: autograd knows the type of each op"
     judged = "evaluation has no gradients, so there is nothing to scale"
     bf16 = "BF16 has almost FP32's range: it needs no scaler"
@@ -1353,12 +1465,21 @@ with task("t07_5"):
     full = "without a region there is nothing to do"
     bare = "scaled gradients have to be unscaled before the step"
     traps = {again: [auto, auto, auto, auto, scaler, none]}
+    traps |= {alone: [none, auto, auto, none, scaler, none]}
     traps |= {judged: [scaler, scaler, auto, none, scaler, none]}
     traps |= {bf16: [scaler, auto, auto, scaler, scaler, none]}
     traps |= {applied: [scaler, auto, auto, none, auto, none]}
     traps |= {full: [scaler, auto, auto, none, scaler, auto]}
     traps |= {bare: [scaler, auto, auto, none, none, none]}
-    check(f"[needs(*case) for case in {cases}]", right, parts, traps)
+
+    def told(cases, answers):
+        """Return what a call of `asks` gives where `needs` returns these answers."""
+        return [f"{p} in {k}: {a}" for (p, k), a in zip(cases, answers, strict=True)]
+
+    asks = "[part + ' in ' + low + ': ' + needs(part, low) for part, low in {}]"
+    traps = {cause: told(cases, answers) for cause, answers in traps.items()}
+    right = told(cases, [scaler, auto, auto, none, scaler, none])
+    check(asks.format(cases), right, parts, traps)
     ### BEGIN HIDDEN TESTS
     from itertools import product
     from random import Random
@@ -1379,33 +1500,33 @@ with task("t07_5"):
 
     for low in ("float16", "bfloat16"):
         for kinds in product((wide, low), repeat=2):
-            x, w, g = t07_5_matrix(2, 3), t07_5_matrix(2, 3), t07_5_matrix(2, 2)
+            t_x, t_w, g = t07_5_matrix(2, 3), t07_5_matrix(2, 3), t07_5_matrix(2, 2)
             if kinds[1] == wide:
-                w[0][0] = x[0][0] = 4097.0
-            text, right = linear_grads(x, w, g, low, kinds)
-            check(text + given.format(low), tuple(right), numbers)
+                t_w[0][0] = t_x[0][0] = 4097.0
+            text, right = linear_grads(t_x, t_w, g, low, kinds)
+            check(apart(text + given.format(low)), shown(right), numbers)
             found = [str(v.dtype)[6:] for v in right]
-            check(text + asked.format(low), found, types)
+            check(apart(text + kinds_of.format(low)), found, types)
     # In FP16 both gradients are below its smallest number, or above its largest.
     for a, b in ((2.0**-16, 2.0**-10), (2.0**9, 2.0**8)):
         text, right = linear_grads([[a]], [[a]], [[b]], "float16", (wide, wide))
-        check(text + given.format("float16"), tuple(right), numbers)
+        check(apart(text + given.format("float16")), shown(right), numbers)
     cases = list(
         product(("forward", "backward", "step", "evaluation"), (wide, "float16", "bfloat16"))
     )
     t07_5_random.shuffle(cases)
-    table = {"forward": (auto, auto), "backward": (scaler, none), "step": (scaler, none)}
-    table["evaluation"] = auto, auto
-    right = [none if low == wide else table[part][low == "bfloat16"] for part, low in cases]
-    check(f"[needs(*case) for case in {cases}]", right, parts)
+    needed = {"forward": (auto, auto), "backward": (scaler, none), "step": (scaler, none)}
+    needed["evaluation"] = auto, auto
+    right = [none if low == wide else needed[part][low == "bfloat16"] for part, low in cases]
+    check(asks.format(cases), told(cases, right), parts)
     ### END HIDDEN TESTS
 
 # %% [markdown]
 r"""
 Who wraps `backward()` in the region as well gets the same bits for a net of plain layers
 (`08_training_loops` shows it), because the FP16 tensors are already FP16. The harm is done where
-products of FP32 tensors run in the backward pass: in an island that was kept in FP32, in some ops
-on the FP32 list, in a custom Function. There a region around `backward()` casts them to FP16. Here
+products of FP32 tensors run in the backward pass: in an island that was kept in FP32 or in a custom
+Function. There a region around `backward()` casts them to FP16. Here
 a gradient of 1e-9 reaches an island:
 """
 
@@ -1480,14 +1601,14 @@ print("300² =", z.item())
 r"""
 The saved `w` is FP32, the `g` that comes back is FP16. And `Square` is on no list, since autocast
 does not know its name; nor is the `*` in it, so that FP16 stays FP16, and overflows. Two decorators
-settle both, and the forward of each Function of yours should have one of these:
+settle both, always together: `torch.amp.custom_fwd` for the forward, which notes what was in force,
+and `torch.amp.custom_bwd` for the backward, which puts it in force again, wherever the backward is
+called. The first has two forms:
 
-- `torch.amp.custom_fwd(device_type="cpu")`: the forward runs as the region says, and what was in
-  force is noted. `torch.amp.custom_bwd(device_type="cpu")` puts **that** in force again while the
-  backward runs, wherever it is called.
-- `torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)`: in a region floating-point
-  inputs (all but float64) are cast to FP32 and the forward runs without autocast; and so does a
-  backward with `custom_bwd`.
+- `custom_fwd(device_type="cpu")`: forward and backward run as the region of the forward says.
+- `custom_fwd(device_type="cpu", cast_inputs=torch.float32)`: in a region floating-point inputs (all
+  but float64) are cast to FP32, and forward and backward run without autocast. Outside of a region
+  it does nothing.
 
 A related problem, and an error that says so: `binary_cross_entropy` of probabilities, which CUDA's
 autocast refuses. Take a confident mistake, a logit of -12 where the label is 1. The loss is 12 both
@@ -1517,28 +1638,55 @@ never meets the other.
 r"""
 ### t07_6 · Right under autocast
 
-`mend(function, in_fp32)` gets a class like `Product` or `Square`, leaves it as it is, and returns
+`mend(function, wide)` gets a class like `Product` or `Square`, leaves it as it is, and returns
 another that does the same, right under autocast on the CPU. `function.forward(ctx, *tensors)` and
 `function.backward(ctx, g)` are what the class defines.
 
-- `in_fp32=False`: forward and backward run under whatever is in force where the forward is called:
-  a region of either type, or none.
-- `in_fp32=True`: in a region its floating-point inputs (but not float64) are cast to float32, and
-  forward and backward run without autocast.
+- `wide=False`: forward and backward run under whatever is in force where the forward is called: a
+  region of either type, or none.
+- `wide=True`: in a region its floating-point inputs (but not float64) are cast to float32, and
+  forward and backward run without autocast. Outside of a region nothing is cast.
 - There may be many forwards, each in a region of its own, before the first backward.
-- The backward is right whether it is called outside of the region, as it should be, or inside of
-  any.
+- All this holds whether the backward is called outside of any region, as it should be, or inside of
+  one of either type.
 
 You may use the two decorators (`torch.amp.custom_fwd(f, device_type="cpu")` is the decorated `f`),
-or note the region yourself. A class may be defined in a function.
+or note the region yourself. A class may be defined in a function. The next cell is for the checks
+only.
 """
 
 
+# %% tags=["setup"]
+def under(low):
+    """Return the region of a type, by its name; of None, a stretch without autocast."""
+    kind = getattr(torch, low or "float16")
+    return torch.autocast("cpu", dtype=kind, enabled=low is not None)
+
+
+def through(function, region, late=None, g=1.0):
+    """Run a Product in one region and its backward in another, and show y and the gradients."""
+    x = torch.tensor([[1.0, 2051.0]], requires_grad=True)
+    w = torch.tensor([[1.0], [1.0]], requires_grad=True)
+    try:
+        with fresh_autocast():
+            with under(region):
+                y = function.apply(x, w)
+            with under(late):
+                y.backward(torch.full_like(y, g))
+    except (AttributeError, RuntimeError) as error:
+        known = {"dtype": "two types", "_fwd_used": "custom_bwd without custom_fwd"}
+        for words, short_form in known.items():
+            if words in str(error):
+                return short_form
+        raise
+    return shown([y, x.grad, w.grad])
+
+
 # %% task="t07_6" forbids=["ampcourse.amp"]
-def mend(function, in_fp32):
+def mend(function, wide):
     """Return a Function that does what `function` does, right under autocast."""
     ### BEGIN SOLUTION
-    kind = torch.float32 if in_fp32 else None
+    kind = torch.float32 if wide else None
     fwd = torch.amp.custom_fwd(function.forward, device_type="cpu", cast_inputs=kind)
     bwd = torch.amp.custom_bwd(function.backward, device_type="cpu")
 
@@ -1551,60 +1699,68 @@ def mend(function, in_fp32):
 
 # %% check="t07_6" points=4
 with task("t07_6"):
+    from textwrap import dedent, indent
+
     import torch
 
+    torch.set_autocast_enabled("cpu", False)  # a trial may have left it on
     both = "forward and backward run in the type of the region that the forward is called in"
     plain = "outside of a region nothing is cast, wherever the backward is called"
-    exact = "in_fp32: inputs, forward and backward are FP32"
+    exact = "wide: inputs, forward and backward are FP32"
     arrives = "each gradient arrives in the type of its tensor"
-    scene = """
-        x = torch.tensor([[1.0, 2049.0]], requires_grad=True)
-        w = torch.tensor([[1.0], [1.0]], requires_grad=True)
-        with torch.autocast("cpu", dtype=torch.{low}, enabled={on}):
-            y = mend(fresh(Product), {wide}).apply(x, w)
-        with torch.autocast("cpu", dtype=torch.{low}, enabled={late}):
-            try:
-                y.backward(torch.tensor([[{g}]]).to(y.dtype))
-            except RuntimeError:
-                return "two types"
-        return y, x.grad, w.grad
-    """
 
-    def region(low, on, g=1.0, wide=False):
-        """Return the right results of the scene, by torch's own product."""
-        x = torch.tensor([[1.0, 2049.0]], requires_grad=True)
+    def shown(value):
+        """Return tensors as text, as in the cell before t07_2."""
+        if isinstance(value, (list, tuple)):
+            return [shown(item) for item in value]
+        return f"{str(value.dtype)[6:]} {value.tolist()}" if hasattr(value, "dtype") else value
+
+    def apart(text):
+        """Return a call's text with autocast fresh before it and after it."""
+        return "with fresh_autocast():\n" + indent(dedent(text).strip(), "    ")
+
+    def product(low, g=1.0):
+        """Return y and the gradients of `through`, by torch's own product."""
+        x = torch.tensor([[1.0, 2051.0]], requires_grad=True)
         w = torch.tensor([[1.0], [1.0]], requires_grad=True)
-        with torch.autocast("cpu", getattr(torch, low), enabled=on):
+        with torch.autocast("cpu", getattr(torch, low or "float16"), enabled=low is not None):
             y = x @ w
-        y.backward(torch.tensor([[g]]).to(y.dtype))
-        return y.detach(), x.grad, w.grad
+        y.backward(torch.full_like(y, g))
+        return shown([y, x.grad, w.grad])
 
-    call = scene.format(low="bfloat16", on=True, wide=False, late=False, g=1.0)
-    half = region("float16", True)
-    y, gx, gw = region("float32", False)
+    narrow = 'through(mend(fresh(Product), False), "{}", {})'
+    b16, f16, f32 = product("bfloat16"), product("float16"), product(None)
     never = "the region's type is not always float16"
-    casts = "without in_fp32 the region decides: nothing is to be done in FP32"
+    fixed = "the backward ran in float16: it is to run in the type of its forward"
+    casts = "with wide=False the region decides: nothing is to be done in FP32"
     met = "two types met in the backward: run it as the forward was run"
-    traps = {never: half, casts: (y, gx, gw), met: "two types"}
-    check(call, region("bfloat16", True), both, traps)
+    alone = "custom_bwd runs by what custom_fwd has noted: decorate the forward, too"
+    outer = "the region of the forward counts, not the one around backward()"
+    traps = {never: f16, fixed: [b16[0], *f16[1:]], casts: f32, met: "two types"}
+    traps |= {alone: "custom_bwd without custom_fwd"}
+    check(narrow.format("bfloat16", None), b16, both, traps)
+    other = "a region of the other type around backward() does not count, only the forward's does"
+    traps = {other: [b16[0], *f16[1:]]}
+    check(narrow.format("bfloat16", "'float16'"), b16, both, traps)
     two = """
         P, x = mend(fresh(Product), False), torch.tensor([{x}], requires_grad=True)
         w = torch.tensor([[1.0], [1.0]], requires_grad=True)
         found = []
         for low in {lows}:
-            with torch.autocast("cpu", dtype=getattr(torch, low), enabled=low != "float32"):
+            with under(low):
                 found.append(P.apply(x, w))
+        y = found[{which}]
         try:
-            found[{which}].backward(torch.ones_like(found[{which}]))
+            y.backward(torch.ones_like(y))
         except RuntimeError:
             return "two types"
-        return str(found[{which}].dtype)[6:], x.grad, w.grad
+        return str(y.dtype)[6:], shown([x.grad, w.grad])
     """
     late = "the last forward was noted for all of them: note it in ctx, which each has for itself"
-    lows, gx = ("bfloat16", "float16"), torch.ones(1, 2)
-    traps = {late: ("bfloat16", gx, torch.tensor([[1.0], [259.0]]))}
-    right = "bfloat16", gx, torch.tensor([[1.0], [259.0]]).bfloat16().float()
-    check(two.format(x=[1.0, 259.0], lows=lows, which=0), right, both, traps)
+    lows = "bfloat16", "float16"
+    traps = {late: ("bfloat16", ["float32 [[1.0, 1.0]]", "float32 [[1.0], [259.0]]"])}
+    right = "bfloat16", ["float32 [[1.0, 1.0]]", "float32 [[1.0], [260.0]]"]
+    check(apart(two.format(x=[1.0, 259.0], lows=lows, which=0)), right, both, traps)
     call = """
         given = fresh(Product)
         before = given.forward, given.backward
@@ -1614,38 +1770,57 @@ with task("t07_6"):
     itself = "the class that was given was changed: mend another, and leave it as it is"
     check(call, [True, True], both, {itself: [False, False]})
     always = "a forward outside of a region has a backward without casts"
-    around = "the region of the forward counts, not the one around backward()"
-    halved = "that was cast, though no region was there"
-    g = 2.0**-13 + 2.0**-24
-    rounded = torch.tensor(g).half().float()
-    y, gx, gw = region("float32", False, g)
-    down = y, torch.full((1, 2), 1.0) * rounded, torch.tensor([[rounded], [rounded * 2048]])
-    call = scene.format(low="float16", on=False, wide=False, late=False, g=g)
-    check(call, (y, gx, gw), plain, {always: down, halved: region("float16", True, g)})
-    call = scene.format(low="float16", on=False, wide=False, late=True, g=g)
-    check(call, (y, gx, gw), plain, {around: down})
-    call = """
-        x, y = torch.tensor([304.0]).half(), torch.tensor([[1.0, 2049.0]])
-        with torch.autocast("cpu", dtype=torch.float16):
+    cast_there = "that was cast, though no region was there"
+    outside = "through(mend(fresh(Product), {}), None, {}, g=2049.0)"
+    right = product(None, 2049.0)
+    down = [right[0], "float32 [[2048.0, 2048.0]]", "float32 [[2048.0], [inf]]"]
+    traps = {always: down, cast_there: product("float16", 2049.0)}
+    check(outside.format(False, None), right, plain, traps)
+    check(outside.format(False, "'float16'"), right, plain, {outer: down})
+    free = """
+        y = mend(fresh(Square), True).apply(torch.tensor([{}]).to(torch.{}))
+        return shown(y)
+    """
+    everywhere = "wide=True casts in a region, and nothing outside of it"
+    traps = {everywhere: "float32 [92416.0]"}
+    check(apart(free.format(304.0, "float16")), "float16 [inf]", plain, traps)
+    inside = """
+        x, y = torch.tensor([{}]).to(torch.{low}), torch.tensor([[1.0, 2051.0]])
+        with torch.autocast("cpu", dtype=torch.{low}):
             square = mend(fresh(Square), True).apply(x)
-            return square, mend(fresh(Product), True).apply(y, torch.ones(2, 1))
+            y = mend(fresh(Product), True).apply(y, torch.ones(2, 1))
+        return shown([square, y])
     """
     back = "enabled=False alone casts nothing: float16 inputs stay"
     again = "the product inside was cast down again: FP32 inputs are not enough"
-    right = torch.tensor([92416.0]), torch.tensor([[2050.0]])
-    traps = {back: (torch.tensor([inf]).half(), right[1])}
-    traps |= {again: (right[0], torch.tensor([[2048.0]]).half())}
-    check(call, right, exact, traps)
-    call = scene.format(low="float16", on=True, wide=True, late=False, g=1.0)
-    check(call, region("float32", False), exact)
+    right = ["float32 [92416.0]", "float32 [[2052.0]]"]
+    neither = "with wide=True nothing was done: cast the inputs, and run without autocast"
+    traps = {back: ["float16 [inf]", right[1]], again: [right[0], f16[0]]}
+    traps |= {neither: ["float16 [inf]", f16[0]]}
+    check(apart(inside.format(304.0, low="float16")), right, exact, traps)
+    other = "a bfloat16 input stayed: it has 16 bits, too, and is cast up"
+    t_x = torch.tensor([304.0]).bfloat16()
+    traps = {other: [shown(t_x * t_x), right[1]], again: [right[0], b16[0]]}
+    check(apart(inside.format(304.0, low="bfloat16")), right, exact, traps)
+    wide = 'through(mend(fresh(Product), True), "{}", {})'
+    check(wide.format("float16", None), f32, exact, {alone: "custom_bwd without custom_fwd"})
+    open_there = "wide: inside of a region, too, the backward runs without autocast"
+    check(wide.format("float16", "'float16'"), f32, exact, {open_there: [f32[0], *f16[1:]]})
+    check(wide.format("float16", "'bfloat16'"), f32, exact, {open_there: [f32[0], *b16[1:]]})
     wish = """
         x = torch.tensor([{}], dtype=torch.float64)
         with torch.autocast("cpu", dtype=torch.{}):
-            return mend(fresh(Square), True).apply(x)
+            y = mend(fresh(Square), True).apply(x)
+        return shown(y)
     """
-    x = torch.tensor([0.1], dtype=torch.float64)
+    t_x = torch.tensor([0.1], dtype=torch.float64)
     finer = "float64 is wider than float32: custom_fwd leaves it alone, and so do you"
-    check(wish.format(0.1, "float16"), x * x, exact, {finer: x.float() ** 2})
+    check(
+        apart(wish.format(0.1, "float16")),
+        shown(t_x * t_x),
+        exact,
+        {finer: shown(t_x.float() ** 2)},
+    )
     call = """
         x = torch.tensor([[3.0]]).half().requires_grad_()
         w = torch.nn.Parameter(torch.tensor([[5.0]]))
@@ -1656,10 +1831,10 @@ with task("t07_6"):
                 y = mend(fresh(Product), wide).apply(x, w)
             y.sum().backward()
             seen += [x.grad, w.grad]
-        return seen
+        return shown(seen)
     """
-    right = [torch.tensor([[5.0]]).half(), torch.tensor([[3.0]])]
-    check(call, right * 2, arrives, {"no gradient arrived": [None] * 4})
+    right = ["float16 [[5.0]]", "float32 [[3.0]]"]
+    check(apart(call), right * 2, arrives, {"no gradient arrived": [None] * 4})
     ### BEGIN HIDDEN TESTS
     from random import Random
 
@@ -1682,7 +1857,7 @@ with task("t07_6"):
             y = {make}.apply(a, b)
         with torch.autocast("cpu", dtype=torch.{other}, enabled={late}):
             y.backward(torch.full_like(y, {g}))
-        return y, a.grad, b.grad
+        return shown([y, a.grad, b.grad])
     """
 
     def t07_6_plain(a, b, k, g, low, on):
@@ -1691,7 +1866,7 @@ with task("t07_6"):
         with torch.autocast("cpu", getattr(torch, low), enabled=on):
             y = torch.nn.functional.linear(a, b) * k
         y.backward(torch.full_like(y, g))
-        return y.detach(), a.grad, b.grad
+        return shown([y, a.grad, b.grad])
 
     for low, other in (("float16", "bfloat16"), ("bfloat16", "float16"), ("float16", "float16")):
         a, b = [[0.1, t07_6_random.uniform(1, 9)]], [[3.0, 0.2], [t07_6_random.uniform(1, 9), 5.0]]
@@ -1707,7 +1882,7 @@ with task("t07_6"):
             (True, True, True, exact),
         ):
             text = t07_6_chain.format(**words, on=on, late=late, make=f"mend(Chain, {wide})")
-            check(text, t07_6_plain(a, b, k, g, low, on and not wide), reason)
+            check(apart(text), t07_6_plain(a, b, k, g, low, on and not wide), reason)
         n, m = (float(t07_6_random.randrange(1, 9)) for _ in "nm")
         call = f"""
             x = torch.tensor([[{n}]]).to(torch.{low}).requires_grad_()
@@ -1719,27 +1894,32 @@ with task("t07_6"):
                     y = mend(fresh(Product), wide).apply(x, w)
                 y.sum().backward()
                 seen += [x.grad, w.grad]
-            return seen
+            return shown(seen)
         """
-        kind = getattr(torch, low)
-        check(call, [torch.tensor([[m]]).to(kind), torch.tensor([[n]])] * 2, arrives)
+        t_kind = getattr(torch, low)
+        right = shown([torch.tensor([[m]]).to(t_kind), torch.tensor([[n]])])
+        check(apart(call), right * 2, arrives)
         n = t07_6_random.uniform(1, 2)
-        check(wish.format(n, low), torch.tensor([n], dtype=torch.float64) ** 2, exact)
+        right = shown(torch.tensor([n], dtype=torch.float64) ** 2)
+        check(apart(wish.format(n, low)), right, exact)
         # 513 is 513, 512 or 512 in the three types; all sums of two products are exact.
-        n, lows = 513.0 + t07_6_random.randrange(16) * 2, [low, other, "float32"]
+        n, lows = 513.0 + t07_6_random.randrange(16) * 2, [low, other, None]
         t07_6_random.shuffle(lows)
-        for which, kind in enumerate(lows):
-            column = torch.tensor([[2.0], [n]]).to(getattr(torch, kind)).float()
-            right = kind, torch.ones(1, 2), column
-            check(two.format(x=[2.0, n], lows=lows, which=which), right, both)
-        kind = getattr(torch, low)
+        for which, t_kind in enumerate(lows):
+            column = torch.tensor([[2.0], [n]]).to(getattr(torch, t_kind or "float32")).float()
+            right = t_kind or "float32", shown([torch.ones(1, 2), column])
+            check(apart(two.format(x=[2.0, n], lows=lows, which=which)), right, both)
+        t_kind = getattr(torch, low)
         n = float(t07_6_random.randrange(260, 500, 4))
         call = f"""
             x = torch.tensor([{n}]).to(torch.{low}).requires_grad_()
             with torch.autocast("cpu", dtype=torch.{low}):
-                return mend(fresh(Square), True).apply(x)
+                y = mend(fresh(Square), True).apply(x)
+            return shown(y)
         """
-        check(call, torch.tensor([n]).to(kind).float() ** 2, exact)
+        half = torch.tensor([n]).to(t_kind)
+        check(apart(call), shown(half.float() ** 2), exact)
+        check(apart(free.format(n, low)), shown(half * half), plain)
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1776,19 +1956,13 @@ r"""
 - **"LayerNorm and softmax run in FP32."** On CUDA. On the CPU they are on no list (t07_1).
 - **"BF16 has the range, so it needs no FP32 list."** It has the same lists: its digits are even
   fewer (t07_1).
-- **"Promote means the lower precision where possible."** It goes to the widest type (t07_1, t07_2).
-- **"Labels are cast like everything else."** Integers and float64 never are (t07_1, t07_2).
 - **"Autocast makes my parameters FP16."** It makes copies, and autograd writes down how (t07_2,
   t07_4). `.half()` on a model is something else, and a scaler refuses it.
 - **"enabled=False brings me back to FP32."** It stops the casts; `.float()` you write yourself
   (t07_3).
-- **"A weight is cast at each use."** Once per region. And not longer: each region casts anew
-  (t07_4).
 - **"backward() belongs into the region."** Autograd knows the type of each op; what needs a region
   there is a custom Function, and it brings its own (t07_5, t07_6).
 - **"FP32 gradients have FP32 precision."** Those of a product's weight came through FP16 (t07_5).
-- **"Evaluation needs a scaler."** There is no gradient to scale (t07_5).
-- **"A custom Function is on some list."** It has no name that autocast knows (t07_6).
 
 ## Say it aloud
 

@@ -1,6 +1,6 @@
-def mend(function, in_fp32):
+def mend(function, wide):
     """Return a Function that does what `function` does, right under autocast."""
-    cast = torch.float32 if in_fp32 else None
+    cast = torch.float32 if wide else None
 
     class Mended(function):
         @staticmethod

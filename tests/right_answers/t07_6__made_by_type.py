@@ -1,6 +1,6 @@
-def mend(function, in_fp32):
+def mend(function, wide):
     """Return a Function that does what `function` does, right under autocast."""
-    options = {"cast_inputs": torch.float32} if in_fp32 else {}
+    options = {"cast_inputs": torch.float32} if wide else {}
     decorated = {
         "forward": torch.amp.custom_fwd(device_type="cpu", **options)(function.forward),
         "backward": torch.amp.custom_bwd(device_type="cpu")(function.backward),

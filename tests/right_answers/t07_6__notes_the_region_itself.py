@@ -1,12 +1,12 @@
-def mend(function, in_fp32):
+def mend(function, wide):
     """Return a Function that does what `function` does, right under autocast."""
 
     class Mended(torch.autograd.Function):
         @staticmethod
         def forward(ctx, *tensors):
             ctx.low = torch.get_autocast_dtype("cpu")
-            ctx.region = torch.is_autocast_enabled("cpu") and not in_fp32
-            if in_fp32 and torch.is_autocast_enabled("cpu"):
+            ctx.region = torch.is_autocast_enabled("cpu") and not wide
+            if wide and torch.is_autocast_enabled("cpu"):
                 lows = (torch.float16, torch.bfloat16)
                 tensors = [x.float() if x.dtype in lows else x for x in tensors]
             with torch.autocast("cpu", dtype=ctx.low, enabled=ctx.region):

@@ -1,7 +1,7 @@
 # message: the region's type is not always float16
-def mend(function, in_fp32):
+def mend(function, wide):
     """Return a Function that does what `function` does, right under autocast."""
-    kind = torch.float32 if in_fp32 else torch.float16
+    kind = torch.float32 if wide else torch.float16
     fwd = torch.amp.custom_fwd(function.forward, device_type="cpu", cast_inputs=kind)
     bwd = torch.amp.custom_bwd(function.backward, device_type="cpu")
 

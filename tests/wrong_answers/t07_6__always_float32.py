@@ -1,5 +1,5 @@
 # message: nothing is to be done in FP32
-def mend(function, in_fp32):
+def mend(function, wide):
     """Return a Function that does what `function` does, right under autocast."""
     kind = torch.float32
     fwd = torch.amp.custom_fwd(function.forward, device_type="cpu", cast_inputs=kind)

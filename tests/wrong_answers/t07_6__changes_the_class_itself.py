@@ -1,7 +1,7 @@
 # message: the class that was given was changed
-def mend(function, in_fp32):
+def mend(function, wide):
     """Return a Function that does what `function` does, right under autocast."""
-    kind = torch.float32 if in_fp32 else None
+    kind = torch.float32 if wide else None
     fwd = torch.amp.custom_fwd(function.forward, device_type="cpu", cast_inputs=kind)
     function.forward = staticmethod(fwd)
     bwd = torch.amp.custom_bwd(function.backward, device_type="cpu")

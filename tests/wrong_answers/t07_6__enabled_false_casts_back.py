@@ -1,5 +1,5 @@
 # message: enabled=False alone casts nothing
-def mend(function, in_fp32):
+def mend(function, wide):
     """Return a Function that does what `function` does, right under autocast."""
 
     def quiet(ctx, *tensors):
@@ -7,13 +7,11 @@ def mend(function, in_fp32):
             return function.forward(ctx, *tensors)
 
     kind = None
-    plain = quiet if in_fp32 else function.forward
+    plain = quiet if wide else function.forward
     fwd = torch.amp.custom_fwd(plain, device_type="cpu", cast_inputs=kind)
 
     def bwd(ctx, g):
-        with torch.autocast(
-            "cpu", dtype=ctx._dtype, enabled=ctx._fwd_used_autocast and not in_fp32
-        ):
+        with torch.autocast("cpu", dtype=ctx._dtype, enabled=ctx._fwd_used_autocast and not wide):
             return function.backward(ctx, g)
 
     class Mended(torch.autograd.Function):

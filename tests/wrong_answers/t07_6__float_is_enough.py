@@ -1,9 +1,9 @@
 # message: FP32 inputs are not enough
-def mend(function, in_fp32):
+def mend(function, wide):
     """Return a Function that does what `function` does, right under autocast."""
 
     def wide(ctx, *tensors):
-        if in_fp32 and torch.is_autocast_enabled("cpu"):
+        if wide and torch.is_autocast_enabled("cpu"):
             tensors = [x if x.dtype == torch.float64 else x.float() for x in tensors]
         return function.forward(ctx, *tensors)
 

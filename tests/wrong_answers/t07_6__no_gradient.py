@@ -1,13 +1,14 @@
 # message: no gradient arrived
-def mend(function, in_fp32):
+def mend(function, wide):
     """Return a Function that does what `function` does, right under autocast."""
 
     class Mended:
         @staticmethod
         def apply(*tensors):
-            with torch.autocast("cpu", enabled=torch.is_autocast_enabled("cpu") and not in_fp32):
+            region = torch.is_autocast_enabled("cpu")
+            with torch.autocast("cpu", enabled=region and not wide):
                 lows = (torch.float16, torch.bfloat16)
-                inputs = [x.float() if in_fp32 and x.dtype in lows else x for x in tensors]
+                inputs = [x.float() if region and wide and x.dtype in lows else x for x in tensors]
                 result = function.apply(*[x.detach() for x in inputs])
             return result.requires_grad_()
 

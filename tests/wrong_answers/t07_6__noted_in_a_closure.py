@@ -1,5 +1,5 @@
 # message: the last forward was noted for all of them
-def mend(function, in_fp32):
+def mend(function, wide):
     """Return a Function that does what `function` does, right under autocast."""
     noted = {}
 
@@ -8,8 +8,8 @@ def mend(function, in_fp32):
         def forward(ctx, *tensors):
             noted["low"] = torch.get_autocast_dtype("cpu")
             on = torch.is_autocast_enabled("cpu")
-            noted["on"] = on and not in_fp32
-            if in_fp32 and on:
+            noted["on"] = on and not wide
+            if wide and on:
                 lows = (torch.float16, torch.bfloat16)
                 tensors = [x.float() if x.dtype in lows else x for x in tensors]
             with torch.autocast("cpu", dtype=noted["low"], enabled=noted["on"]):

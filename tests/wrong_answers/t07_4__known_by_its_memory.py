@@ -1,0 +1,21 @@
+# message: two weights in the same memory are two weights
+class CastCache:
+    """Casts tensors, and each weight only once until it is cleared."""
+
+    def __init__(self, low):
+        self.low, self.kept = low, {}
+
+    def cast(self, tensor):
+        """Return the tensor in the lower precision."""
+        if tensor.dtype != torch.float32:
+            return tensor
+        if not (tensor.requires_grad and tensor.is_leaf):
+            return tensor.to(self.low)
+        if tensor.data_ptr() not in self.kept:
+            with torch.enable_grad():
+                self.kept[tensor.data_ptr()] = tensor.to(self.low)
+        return self.kept[tensor.data_ptr()]
+
+    def clear(self):
+        """Forget what was kept."""
+        self.kept.clear()

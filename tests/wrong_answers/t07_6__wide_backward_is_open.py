@@ -1,0 +1,23 @@
+# message: inside of a region, too, the backward runs without autocast
+def mend(function, wide):
+    """Return a Function that does what `function` does, right under autocast."""
+
+    class Mended(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *tensors):
+            ctx.low = torch.get_autocast_dtype("cpu")
+            ctx.region = torch.is_autocast_enabled("cpu") and not wide
+            if wide and torch.is_autocast_enabled("cpu"):
+                lows = (torch.float16, torch.bfloat16)
+                tensors = [x.float() if x.dtype in lows else x for x in tensors]
+            with torch.autocast("cpu", dtype=ctx.low, enabled=ctx.region):
+                return function.forward(ctx, *tensors)
+
+        @staticmethod
+        def backward(ctx, g):
+            if wide:
+                return function.backward(ctx, g)
+            with torch.autocast("cpu", dtype=ctx.low, enabled=ctx.region):
+                return function.backward(ctx, g)
+
+    return Mended
