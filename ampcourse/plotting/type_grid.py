@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ampcourse.plotting.style import BLUE, CARD, GREY, INK, RULE, VERMILLION, new_axes, styled
+from ampcourse.plotting.style import CARD, GREY, INK, VERMILLION, new_axes, styled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from matplotlib.axes import Axes
 
+# Blue for FP32 and green for 16 bits, as the widget `type_flow` has it (widgets/static/theme.css).
 #: Format → the colour of its cells and of the text in them; the text names the format.
 CELLS: Mapping[str, tuple[str, str]] = {
-    "fp16": (BLUE, CARD),
+    "fp32": ("#0067A3", CARD),
+    "fp16": ("#00714F", CARD),
     "bf16": (VERMILLION, CARD),
-    "fp32": (RULE, INK),
 }
 
 

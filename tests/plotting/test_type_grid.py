@@ -1,10 +1,15 @@
 """The grid of types shows each format where it was given, and leaves the rest empty."""
 
+import re
+from pathlib import Path
+
 from matplotlib.colors import to_hex
 
+import ampcourse
 from ampcourse.plotting import figure_html
 from ampcourse.plotting.type_grid import CELLS, type_grid
 
+STATIC = Path(ampcourse.__file__).parent / "widgets" / "static"
 COLUMNS = {
     "O1": {"weights": "fp32", "output": "fp16"},
     "O9": {"weights": "refused", "scale": "128"},
@@ -39,6 +44,14 @@ def test_formats_have_colours_of_their_own_and_other_text_has_none() -> None:
     fills = [to_hex(patch.get_facecolor()) for patch in ax.patches]
     assert fills == [CELLS[name][0].lower() for name in ("fp32", "fp16", "bf16")] + ["#ffffff"]
     assert len(set(fills)) == 4
+
+
+def test_fp32_and_fp16_have_the_colours_of_the_type_flow_widget() -> None:
+    theme = (STATIC / "theme.css").read_text("utf-8").lower()
+    rules = (STATIC / "type_flow.css").read_text("utf-8")
+    for name, dot in (("fp32", "wide"), ("fp16", "narrow")):
+        (part,) = re.findall(rf"\.amp-type\.amp-{dot} {{ color: var\((--amp-\w+)\)", rules)
+        assert f"{part}: {CELLS[name][0].lower()};" in theme
 
 
 def test_the_figure_becomes_html_with_its_alt_text() -> None:
