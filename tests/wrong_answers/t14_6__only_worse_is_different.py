@@ -1,0 +1,13 @@
+# message: look at both sides
+def verdict(differences, margin):
+    """Return "equivalent", "different" or "undecided"."""
+    from statistics import mean, stdev
+
+    from scipy.stats import t
+
+    n = len(differences)
+    half = t.ppf(0.95, n - 1) * stdev(differences) / math.sqrt(n)
+    low, high = mean(differences) - half, mean(differences) + half
+    if -margin < low and high < margin:
+        return "equivalent"
+    return "different" if high < -margin else "undecided"

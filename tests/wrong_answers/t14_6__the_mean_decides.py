@@ -1,0 +1,13 @@
+# message: the mean alone was judged
+def verdict(differences, margin):
+    """Return "equivalent", "different" or "undecided"."""
+    from statistics import mean, stdev
+
+    from scipy.stats import t
+
+    n = len(differences)
+    half = 0.0
+    low, high = mean(differences) - half, mean(differences) + half
+    if -margin < low and high < margin:
+        return "equivalent"
+    return "different" if low > margin or high < -margin else "undecided"

@@ -1,0 +1,13 @@
+# message: divide by the root of n
+def verdict(differences, margin):
+    """Return "equivalent", "different" or "undecided"."""
+    from statistics import mean, stdev
+
+    from scipy.stats import t
+
+    n = len(differences)
+    half = t.ppf(0.95, n - 1) * stdev(differences)
+    low, high = mean(differences) - half, mean(differences) + half
+    if -margin < low and high < margin:
+        return "equivalent"
+    return "different" if low > margin or high < -margin else "undecided"
