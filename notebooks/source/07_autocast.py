@@ -1271,9 +1271,9 @@ with task("t07_4"):
 r"""
 ## The same, in the library
 
-Here is the core of the course's own autocast. In it you find again what you wrote: the lists
-(`_category`), what is cast (`_is_eligible`), the cache. `_widest` sees to promotion, `_applies` to
-the device, and `_body` and `_run` come after the next cells. Skim it; no task asks for it.
+The course's own autocast is such a mode, too. At its core are two functions that you know: one
+does what your `cast_inputs` does, the other what your `CastCache.cast` does. (`_is_eligible` tells
+what is cast, `_widest` what to promote to.)
 """
 
 # %%
@@ -1282,8 +1282,8 @@ import inspect
 from ampcourse.amp import autocast as ours
 
 # %% tags=["nbval-ignore-output"]
-core = inspect.getsource(ours).split("# --- ")[1]
-print(core.partition("\n")[2].strip())
+print(inspect.getsource(ours._cast_all))
+print(inspect.getsource(ours._cast))
 
 # %% [markdown]
 r"""
@@ -1316,12 +1316,12 @@ print("same gradients:", all(map(torch.equal, mine[2], theirs[2])))
 
 # %% [markdown]
 r"""
-And `_body`? A mode sees the call that **you** make, and nothing of what happens in it. An
-`LSTMCell` is one call to it, while PyTorch's own autocast sits deeper: on the CPU the two linear
-layers in the cell reach it one by one, and the rest of the cell, an FP32 memory among it, stays
-FP32. Who casts the inputs of the whole *cell* gets FP16 there. So the library takes such composites
-apart: `_body` finds a version in Python of what is called, and `_run` runs it with the mode on.
-(`ampcourse.amp.composites` names the few that are left out.)
+One thing it has that yours has not. A mode sees the call that **you** make, and nothing of what
+happens in it. An `LSTMCell` is one call to it, while PyTorch's own autocast sits deeper: on the CPU
+the two linear layers in the cell reach it one by one, and what they give meets the FP32 memory and
+is widened. Who casts the inputs of the whole *cell* gets FP16 there. So the library takes such
+composites apart, into ops that it can cast. (`ampcourse.amp.composites` names the few that are left
+out.)
 
 ## Why the backward pass is outside
 
@@ -1930,21 +1930,21 @@ First your predictions, for FP16 on the CPU:
 """
 
 # %% tags=["nbval-ignore-output"]
-layer, x = torch.nn.Linear(3, 3), torch.ones(1, 3).half()
+layer, x = torch.nn.Linear(3, 3), torch.ones(1, 3)
 with torch.autocast("cpu", dtype=torch.float16):
     y = layer(x)
     p = y.softmax(1)
 p.sum().backward()
 
 # %% tags=["nbval-ignore-output"]
-counted[0] = 0
+counted[0], halved = 0, x.half()
 with torch.autocast("cpu", dtype=torch.float16), Casts():
     for _ in range(5):
-        x @ layer.weight
+        halved @ layer.weight
 
 # %% tags=["nbval-ignore-output"]
-print(f"product:  you said {my_product}; {str(y.dtype)[6:]}")
-print(f"softmax:  you said {my_softmax}; {str(p.dtype)[6:]} (on CUDA float32)")
+print(f"layer:    you said {my_product}; {str(y.dtype)[6:]}")
+print(f"softmax:  you said {my_softmax}; {str(p.dtype)[6:]} (CUDA: float32)")
 print(f"weight:   you said {my_weight}; {str(layer.weight.dtype)[6:]}")
 print(f"gradient: you said {my_gradient}; {str(layer.weight.grad.dtype)[6:]}")
 print(f"casts:    you said {my_casts}; {counted[0]}")
