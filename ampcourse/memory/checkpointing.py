@@ -44,20 +44,21 @@ class Checkpointed(nn.Module):
     """The layers of a chain in segments, all but the last of which are checkpointed.
 
     The last one is run as it is: its backward pass comes first, while all of it is still there.
-    Names of the parameters stay those of the chain. Raises ValueError for a number of segments
-    that is not between 1 and the number of layers.
+    Names of the parameters stay those of the chain. A layer may occur twice; if it does so in two
+    segments, the sums of its gradients may be rounded in another order. Raises ValueError for a
+    number of segments that is not between 1 and the number of layers.
     """
 
     def __init__(self, chain: nn.Sequential, segments: int, *, keep_rng: bool = True) -> None:
         super().__init__()
         self.keep_rng = keep_rng
         self.bounds = bounds(len(chain), segments)
-        for name, layer in chain.named_children():
+        for name, layer in chain._modules.items():  # named_children leaves out repeated layers
             self.add_module(name, layer)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return what the chain returns."""
-        layers = list(self.children())
+        layers = list(self._modules.values())
         *first, last = [nn.Sequential(*layers[start:end]) for start, end in self.bounds]
         for segment in first:
             x = checkpoint(segment, x, keep_rng=self.keep_rng)

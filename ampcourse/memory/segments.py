@@ -37,15 +37,15 @@ class Recording:
 
     `x` is the chain's input. With autocast entered around it, it records what autocast saves. The
     running statistics of batch norms move, as in any forward pass: give a copy where that matters.
+    Raises ValueError for a chain without layers or with a layer that occurs twice.
     """
 
     def __init__(self, chain: nn.Sequential, x: torch.Tensor) -> None:
+        self.names = list(chain._modules)
+        self._check(chain)
         with SavedTensors(chain) as saved:
             output = chain(x)
         del output
-        self.names = [name for name, _ in chain.named_children()]
-        if not self.names:
-            raise ValueError("a chain without layers saves nothing; give one with layers")
         self._sizes = {row.storage: row.bytes for row in saved.rows}
         self._sizes |= dict(saved.inputs.values())
         self._inputs = [saved.inputs[name][0] for name in self.names]
@@ -53,6 +53,17 @@ class Recording:
             {row.storage for row in saved.rows if row.module.split(".")[0] == name}
             for name in self.names
         ]
+
+    def _check(self, chain: nn.Sequential) -> None:
+        if not self.names:
+            raise ValueError("a chain without layers saves nothing; give one with layers")
+        first: dict[int, str] = {}
+        for name, layer in chain._modules.items():
+            if first.setdefault(id(layer), name) != name:
+                raise ValueError(
+                    f"layer {name!r} is layer {first[id(layer)]!r} once more, and what it saves "
+                    "cannot be told apart by layer; give a chain of distinct layers"
+                )
 
     @property
     def bytes_by_layer(self) -> list[int]:

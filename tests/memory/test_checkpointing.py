@@ -207,3 +207,17 @@ def test_dropout_on_the_gpu_drops_the_same_elements_twice() -> None:
     x = torch.randn(32, 16, device="cuda")
     plain = gradients(perceptron().cuda(), x)
     assert same(gradients(Checkpointed(perceptron().cuda(), 4), x), plain)
+
+
+def test_a_layer_that_occurs_twice_runs_twice() -> None:
+    torch.manual_seed(0)
+    one = nn.Sequential(nn.Linear(4, 4), nn.Tanh())
+    tied, x = nn.Sequential(*[one] * 6), torch.randn(3, 4)
+    assert torch.equal(Checkpointed(tied, 3)(x), tied(x))
+    assert not torch.equal(tied(x), one(x))
+
+
+def test_a_recording_refuses_a_layer_that_occurs_twice() -> None:
+    one = nn.Linear(4, 4)
+    with pytest.raises(ValueError, match="layer '1' is layer '0' once more"):
+        Recording(nn.Sequential(one, one), torch.randn(3, 4))
