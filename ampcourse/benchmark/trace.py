@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ampcourse.benchmark.devices import Device
-from ampcourse.benchmark.layers import Workload
+from ampcourse.benchmark.layers import Workload, find_recipe
 from ampcourse.benchmark.roofline import step_limit
 
 #: A step that spends more than this issuing work is bound by its host.
@@ -71,18 +71,25 @@ class Trace:
 
     @property
     def issue_share(self) -> float:
-        """The share of the time until the last piece of work was issued.
+        """The share of the time that the host needs to issue the work; what it waits is left out.
 
-        Without a device, where no op issues anything, until the last op was done.
+        From the first event to the last op or launch, Python between them counted, as in
+        `throughput.issue_seconds`. A GradScaler waits for the backward pass before the optimizer:
+        the last launch is late, and the host may have had little to do.
         """
-        kind = "launch" if any(span.kind == "launch" for span in self.spans) else "op"
-        ends = [span.end for span in self.of("host") if span.kind == kind]
+        work = [span.end for span in self.of("host") if span.kind != "wait"]
         first = min(span.start for span in self.spans)
-        return (max(ends, default=first) - first) / self.length
+        last = max(work, default=first)
+        waits = (
+            replace(span, end=min(span.end, last))
+            for span in self.of("host")
+            if span.kind == "wait" and span.start < last
+        )
+        return (last - first - covered(waits)) / self.length
 
     @property
     def host_bound(self) -> bool:
-        """Whether a faster device would hardly help: the host issues until the end."""
+        """Whether a faster device would hardly help: the host issues nearly all the time."""
         return self.issue_share > HOST_BOUND
 
 
@@ -144,14 +151,21 @@ def _outermost(spans: Iterable[Span]) -> list[Span]:
 def modelled_trace(work: Workload, device: str | Device, launch_us: float) -> Trace:
     """Return a step as a model has it: no kernel before it was issued, one after the other.
 
-    `launch_us` is what the host needs to issue one. The layout is channels last. Raises
-    ValueError for a device that is not quoted or has no peak for the recipe, and a launch that
-    takes no time.
+    `launch_us` is what the host needs to issue one. The layout is channels last. Where the recipe
+    has a GradScaler, the host waits once, for what the scaler found in the gradients: torch's
+    `GradScaler.step` calls `found_inf.item()` before the optimizer. Raises ValueError for a device
+    that is not quoted or has no peak for the recipe, and a launch that takes no time.
     """
     if not launch_us > 0:
         raise ValueError(f"launch_us={launch_us}: issuing a kernel takes some time; try 25")
     spans, host, free = [], 0.0, 0.0
+    looks = find_recipe(work.recipe).scaler
     for kernel in work.kernels:
+        if looks and kernel.phase == "optimizer" and kernel.op != "unscale":
+            looks = False
+            if free > host:
+                spans.append(Span("host", "wait", "found_inf.item", host, free))
+                host = free
         spans.append(Span("host", "launch", kernel.op, host, host + launch_us))
         host += launch_us
         seconds = step_limit(replace(work, kernels=(kernel,)), device).seconds

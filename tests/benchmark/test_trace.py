@@ -51,7 +51,7 @@ def test_a_gpu_trace_is_read_as_host_and_device(tmp_path: Path) -> None:
     assert trace.length == 200
     assert trace.device_busy == 150 / 200
     assert trace.host_busy == 40 / 200
-    assert trace.issue_share == 30 / 200
+    assert trace.issue_share == 40 / 200  # until the op is over
     assert not trace.host_bound
     assert trace.source == "torch.profiler, trace.json"
 
@@ -96,6 +96,31 @@ def test_a_kernel_starts_when_it_was_issued_and_the_one_before_is_done() -> None
     assert trace.device_busy == pytest.approx(2000 / 2010)
     assert trace.issue_share == pytest.approx(20 / 2010)
     assert [span.kind for span in trace.of("host")] == ["launch", "launch", "wait"]
+
+
+def test_the_scaler_lets_the_host_wait_for_the_backward_pass_once() -> None:
+    phases = [("forward", "relu"), ("backward", "relu"), ("optimizer", "unscale")]
+    phases += [("optimizer", "add_"), ("optimizer", "add_")]
+    found = tuple(Kernel("l", phase, op, "other", 0, 10**8) for phase, op in phases)
+    scaled = modelled_trace(Workload("amp-fp16", 1, found), ROUND, 10)
+    waits = [(span.start, span.end) for span in scaled.of("host") if span.kind == "wait"]
+    assert waits == [pytest.approx((30, 3010)), pytest.approx((3030, 5020))]
+    assert scaled.length == pytest.approx(5020)
+    # 5 launches of 10 µs; the last of them ends at 60 % of the step.
+    assert scaled.issue_share == pytest.approx(50 / 5020)
+    assert not scaled.host_bound
+    plain = modelled_trace(Workload("amp-bf16", 1, found), ROUND, 10)
+    assert [span.kind for span in plain.of("host")].count("wait") == 1
+
+
+def test_python_between_launches_issues_and_a_wait_inside_an_op_does_not() -> None:
+    spans = (
+        Span("host", "op", "a", 0, 10),
+        Span("host", "op", "aten::item", 40, 80),
+        Span("host", "wait", "cudaStreamSynchronize", 45, 75),
+        Span("host", "wait", "cudaDeviceSynchronize", 80, 100),
+    )
+    assert Trace(spans, "a test").issue_share == (80 - 30) / 100
 
 
 def test_small_kernels_leave_the_device_waiting_for_the_host() -> None:

@@ -114,9 +114,9 @@ def sentence(
     """Tell the chosen layer and the step in one sentence."""
     start = f"{device}, {RECIPES[recipe]}: {name}, limited by {bound(by)}"
     if name == STEP:
-        return f"{start}: {total:.2f} times as fast as in FP32, at most."
+        return f"{start}: {total:.2f} times as fast as in FP32 if both reach their limits."
     found = against(ratio) if ratio is None else f"{against(ratio)} as in FP32"
-    return f"{start}: {found}; {STEP}: {total:.2f} times, at most."
+    return f"{start}: {found}; {STEP}: {total:.2f} times if both reach their limits."
 
 
 def title(name: str, share: float) -> str:
