@@ -185,7 +185,7 @@ FP16 overflows in all three. BF16 has the range, but not the digits: it needs th
 `category(op, device)` below tells the list that an op is on. Return the type that `op` gives under
 autocast, as text: `"float16"`, `"bfloat16"`, `"float32"`, `"float64"`, `"int64"`, or `"error"` if
 the op refuses to run. `types` are those of its tensors; `low` is the region's type, and the only
-16-bit type among them.
+16-bit type among them. (`asked` is for the checks.)
 
 - `"lower_precision"`: `low`. `"fp32"`: `"float32"`. `"error"`: `"error"`.
 - `"promote"` and `"follows_input"`: the widest of the inputs' types.
