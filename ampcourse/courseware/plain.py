@@ -202,11 +202,15 @@ def written_array(tree: Tree) -> str:
     """Return an array's kind, shape and first elements."""
     _, family, dtype, shape, data = tree
     raw = base64.b64decode(data)
+    code = SCALARS.get(dtype, "")
     head = raw[:64].hex()
-    if dtype in SCALARS:
-        size = struct.calcsize(SCALARS[dtype])
+    if dtype == "bfloat16":  # the upper half of a float32
+        code = "f"
+        raw = b"".join(b"\0\0" + raw[i : i + 2] for i in range(0, len(raw), 2))
+    if code:
+        size = struct.calcsize(code)
         count = min(len(raw) // size, 8)
-        head = ", ".join(map(repr, struct.unpack(f"<{count}{SCALARS[dtype]}", raw[: count * size])))
+        head = ", ".join(map(repr, struct.unpack(f"<{count}{code}", raw[: count * size])))
         head += ", …" if len(raw) > count * size else ""
     return f"{family} {dtype} array of shape {tuple(shape)} [{head}]"
 

@@ -118,6 +118,14 @@ def test_torch_tensors_travel_with_dtype_shape_and_bits() -> None:
     assert not equal(encode(tensor.float()), encode(tensor.float().numpy()))
 
 
+def test_bfloat16_is_shown_as_numbers() -> None:
+    torch = pytest.importorskip("torch", reason="needs torch")
+    values = torch.tensor([1.5, -0.0, 2**-133, math.inf, *[3.0] * 5], dtype=torch.bfloat16)
+    smallest = repr(2.0**-133)
+    head = f"[1.5, -0.0, {smallest}, inf, 3.0, 3.0, 3.0, 3.0, …]"
+    assert show(encode(values)) == f"torch bfloat16 array of shape (9,) {head}"
+
+
 def test_between_refuses_nan_booleans_and_other_types() -> None:
     accepts = between(0, 1).accepts
     values = [0, 1.0, Fraction(1, 2), np.float32(0.5), True, math.nan, 1.1, "0", None]
