@@ -10,6 +10,7 @@ import argparse
 import ast
 import hashlib
 import linecache
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -237,7 +238,7 @@ def main(
     )  # fmt: skip
     if options.resume:
         load(run, options.resume)
-        print(f"resumed after step {len(run.history)} from {options.resume}")
+        print(f"resumed after step {len(run.history)} from {os.path.basename(options.resume)}")
     print(f"{options.model}, {options.precision} on {_name(device)}, torch {torch.__version__}")
     try:
         _epochs(run, options, fit, evaluate, save)
@@ -267,11 +268,11 @@ def _epochs(
         if not entries:
             raise RuntimeError("fit has added nothing to run.history: it notes each step there")
         loss = sum(entry["loss"] for entry in entries) / len(entries)
-        scores = "  ".join(f"{name} {value:.4f}" for name, value in evaluate(run).items())
+        scores = ", ".join(f"{name} {value:.4f}" for name, value in evaluate(run).items())
         skipped = sum(not entry["taken"] for entry in entries)
         print(
-            f"epoch {len(run.history) // length}/{options.epochs}  loss {loss:.4f}  {scores}  "
-            f"scale {entries[-1]['scale']:g}  skipped {skipped}  {seconds:.1f} s",
+            f"epoch {len(run.history) // length}/{options.epochs}: loss {loss:.4f}, "
+            f"scale {entries[-1]['scale']:g}, skipped {skipped}, {seconds:.1f} s\n  {scores}",
             flush=True,
         )
 

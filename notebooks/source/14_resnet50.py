@@ -67,14 +67,15 @@ r"""
 | `run.history` | one dict per step; empty at the start |
 
 The small net is a ResNet without its convolutions: linear layers in two residual blocks, batch
-norm, dropout. On most CPUs an FP16 convolution takes 20 to 40 times as long as in FP32, so the
-learning is done without one. FashionMNIST is the shipped subset of 2,000 images.
+norm, dropout. A CPU without FP16 units takes many times as long for a convolution in FP16 as in
+FP32, so the learning is done without one. FashionMNIST is the shipped subset of 2,000 images.
 """
 
 # %%
 images, labels = run.batches.draw()
-print(len(run.batches), "batches in an epoch,", tuple(images.shape), tuple(labels.shape))
-print("pieces of", run.piece, "- clipped to", run.max_norm, "- scale", run.scaler.get_scale())
+print(len(run.batches), "batches an epoch:", images.shape, labels.shape)
+print("pieces of", run.piece, "images, clipped to", run.max_norm)
+print("scale at the start:", run.scaler.get_scale())
 
 # %% [markdown]
 r"""
@@ -87,9 +88,9 @@ step was taken.
 
 # %% tags=["setup"]
 def given_step(run, images, labels):
-    """Train on one batch; return its mean loss and whether it was taken."""
-    pieces = zip(images.split(run.piece), labels.split(run.piece), strict=True)
-    for x, y in pieces:
+    """Train on one batch; return its mean loss and if it was taken."""
+    pieces = images.split(run.piece), labels.split(run.piece)
+    for x, y in zip(*pieces, strict=True):
         with run.autocast():
             scores = run.model(x)
         loss = F.cross_entropy(scores, y)
@@ -111,11 +112,12 @@ Nobody grades these; replace each `None` and run the cell.
 # %%
 # How many mistakes are in given_step?
 my_mistakes = None
-# After two epochs a right step classifies 77 % of the test images. And given_step? In percent.
+# After two epochs a right step knows 77 % of the test images.
+# And given_step? In percent.
 my_accuracy = None
 # If only the two worst mistakes are repaired, in percent:
 my_half = None
-# The articles make 20-odd claims on AMP. How many are right as they stand?
+# How many of the articles' 20-odd claims are right as they stand:
 my_right = None
 
 # %% [markdown]
@@ -134,25 +136,22 @@ from ampcourse.training.reference import half_repaired
 from ampcourse.training.reference import train_step as right_step
 
 warnings.simplefilter("ignore", UserWarning)  # you will find its cause
-losses, scales = {}, {}
+runs = {}
 for step in (given_step, half_repaired, right_step):
-    one = start("small", epochs=2)
+    runs[step.__name__] = one = start("small", epochs=2)
     try:
         course_fit(one, 2 * len(one.batches), step)
     except TrainingStopped as stop:
-        print(f"{step.__name__} was stopped after {len(one.history)} steps: {stop}")
-    losses[step.__name__] = [entry["loss"] for entry in one.history]
-    scales[step.__name__] = one.history[-1]["scale"]
-print("last scales:", *[f"{scale:g}" for scale in scales.values()])
+        print(f"{step.__name__}, step {len(one.history)}, {stop}")
 
 # %% tags=["nbval-ignore-output"]
 from ampcourse.plotting import show
 from ampcourse.plotting.loss_curves import loss_grid
 
-panels = {name.replace("_", " "): [values] for name, values in losses.items()}
-axes = loss_grid(panels, columns=3)
-text = "; ".join(f"{name}: {len(v)} steps, last loss {v[-1]:.2f}" for name, v in losses.items())
-show(axes, alt=f"Training losses of three steps, side by side. {text}.")
+losses = {k: [e["loss"] for e in run.history] for k, run in runs.items()}
+panels = {name.replace("_", " "): [row] for name, row in losses.items()}
+text = "; ".join(f"{k}: {len(v)} steps to {v[-1]:.2f}" for k, v in losses.items())
+show(loss_grid(panels, columns=3), alt=f"Losses of three steps. {text}.")
 
 # %% [markdown]
 r"""
@@ -164,12 +163,9 @@ course's loop not stopped it. And with two mistakes repaired?
 # %% tags=["nbval-ignore-output"]
 from ampcourse.training.reference import evaluate as course_evaluate
 
-found = []
-for step in (half_repaired, right_step):
-    one = start("small", epochs=2)
-    course_fit(one, 2 * len(one.batches), step)
-    found.append(course_evaluate(one)["accuracy"])
-print(f"half repaired {found[0]:.1%}, right {found[1]:.1%} of the test images")
+learning = [runs[f.__name__] for f in (half_repaired, right_step)]
+learned = [course_evaluate(one)["accuracy"] for one in learning]
+print(f"half repaired {learned[0]:.1%}, right {learned[1]:.1%}")
 
 # %% [markdown]
 r"""
@@ -183,11 +179,10 @@ The checks use runs that one can follow by hand, of one linear layer whose weigh
 
 # %% tags=["setup"]
 def toy(images, labels, weight=0.0, classes=2, **changes):
-    """Return a run of one linear layer on a few vectors; plain SGD at a rate of 1."""
+    """Return a run of one linear layer; plain SGD at a rate of 1."""
     images, labels = torch.tensor(images), torch.tensor(labels)
     model = torch.nn.Linear(images.shape[-1], classes, bias=False)
-    with torch.no_grad():
-        model.weight.copy_(torch.as_tensor(weight).expand_as(model.weight))
+    model.weight.data[:] = torch.as_tensor(weight)
     batches = Batches(images, labels, len(images))
     options = {"learning_rate": 1.0, "steps": 5, "max_norm": inf}
     options |= {"scale": 256.0, "growth_interval": 2} | changes
@@ -198,7 +193,8 @@ def toy(images, labels, weight=0.0, classes=2, **changes):
 
 def row(run, digits=4):
     """Return the weights of the first output, rounded."""
-    return [round(w, digits) + 0.0 for w in run.model.weight[0].tolist()]
+    weights = run.model.weight[0].tolist()
+    return [round(w, digits) + 0.0 for w in weights]
 
 
 # %% [markdown]
@@ -218,14 +214,15 @@ returns the loss, a float, and whether the step was taken, a bool.
 
 # %% task="t14_1" forbids=["ampcourse.training.reference"]
 def train_step(run, images, labels):
-    """Train on one batch; return its mean loss and whether it was taken."""
+    """Train on one batch; return its mean loss and if it was taken."""
     ### BEGIN SOLUTION
     run.optimizer.zero_grad()
     total = 0.0
-    pieces = zip(images.split(run.piece), labels.split(run.piece), strict=True)
-    for x, y in pieces:
+    pieces = images.split(run.piece), labels.split(run.piece)
+    for x, y in zip(*pieces, strict=True):
+        share = len(x) / len(images)
         with run.autocast():
-            loss = F.cross_entropy(run.model(x), y) * len(x) / len(images)
+            loss = F.cross_entropy(run.model(x), y) * share
         run.scaler.scale(loss).backward()
         total += loss.item()
     run.scaler.unscale_(run.optimizer)
@@ -473,7 +470,7 @@ class Mirror(torch.nn.Module):
 
 
 def guessing(guesses, labels, classes, size):
-    """Return a run whose model makes these guesses, in batches of `size`."""
+    """Return a run whose model guesses so, in batches of `size`."""
     images = F.one_hot(torch.tensor(guesses), classes).float()
     data = images, torch.tensor(labels)
     return assemble(Mirror(), Batches(*data, size), data)
@@ -493,11 +490,10 @@ def evaluate(run):
             labels += y.tolist()
     run.model.train()
     options = {"average": "macro", "zero_division": 0.0}
-    scores = precision_recall_fscore_support(labels, guesses, **options)[:3]
+    p, r, f1, _ = precision_recall_fscore_support(labels, guesses, **options)
     right = sum(g == y for g, y in zip(guesses, labels, strict=True))
-    names = "precision", "recall", "f1"
-    found = {name: float(score) for name, score in zip(names, scores, strict=True)}
-    return {"accuracy": right / len(labels), **found}
+    scores = {"accuracy": right / len(labels), "precision": float(p)}
+    return scores | {"recall": float(r), "f1": float(f1)}
     ### END SOLUTION
 
 
@@ -612,12 +608,13 @@ middle of an epoch too.
 
 # %% task="t14_3"
 def save(run, path):
-    """Write all that the run depends on to a file, whole or not at all."""
+    """Write all that the run depends on, whole or not at all."""
     ### BEGIN SOLUTION
     names = "model", "optimizer", "scheduler", "scaler"
     state = {name: getattr(run, name).state_dict() for name in names}
-    state["order"], state["position"] = run.batches.order, run.batches.position
-    state["generator"] = run.batches.generator.get_state()
+    batches = run.batches
+    state["order"], state["position"] = batches.order, batches.position
+    state["generator"] = batches.generator.get_state()
     state["random"] = torch.get_rng_state()
     state["history"] = run.history
     if run.device == "cuda":
@@ -633,8 +630,9 @@ def load(run, path):
     state = torch.load(path, map_location="cpu")
     for name in ("model", "optimizer", "scheduler", "scaler"):
         getattr(run, name).load_state_dict(state[name])
-    run.batches.order, run.batches.position = state["order"], state["position"]
-    run.batches.generator.set_state(state["generator"])
+    batches = run.batches
+    batches.order, batches.position = state["order"], state["position"]
+    batches.generator.set_state(state["generator"])
     torch.set_rng_state(state["random"])
     run.history = state["history"]
     if run.device == "cuda":
@@ -778,8 +776,9 @@ with task("t14_3"):
     )
     objects = "objects were saved, which torch.load refuses: save their state_dict()s"
     draft = "the draft is still there: os.replace moves it"
-    traps = {objects: "UnpicklingError", "an object cannot be pickled": "AttributeError"}
-    traps |= {draft: ["checkpoint.pt", "checkpoint.pt.part"]}
+    unpicklable = "an object cannot be pickled: save its state_dict()"
+    both = ["checkpoint.pt", "checkpoint.pt.part"]
+    traps = {draft: both, objects: "UnpicklingError", unpicklable: "AttributeError"}
     check(fill(reads, 4, 2), ["checkpoint.pt"], plain, traps)
     ### BEGIN HIDDEN TESTS
     from contextlib import contextmanager
@@ -856,10 +855,12 @@ def cause(run, images, labels):
     if not all(p.isfinite().all() for p in run.model.parameters()):
         return "weights"
     model = copy.deepcopy(run.model)
+    pieces = images.split(run.piece), labels.split(run.piece)
     with torch.no_grad(), run.autocast():
-        pieces = zip(images.split(run.piece), labels.split(run.piece), strict=True)
-        losses = [F.cross_entropy(model(x), y) for x, y in pieces]
-    return "gradients" if torch.stack(losses).isfinite().all() else "forward"
+        batch = zip(*pieces, strict=True)
+        losses = [F.cross_entropy(model(x), y) for x, y in batch]
+    finite = torch.stack(losses).isfinite().all()
+    return "gradients" if finite else "forward"
     ### END SOLUTION
 
 
@@ -896,16 +897,20 @@ with task("t14_4"):
     call = cases.format(large, "amp-fp16")
     check(call, ["forward"] * 2, in_type, {in_fp32: ["gradients"] * 2})
     places = """
-        run = toy({}, {}, weight={}, piece=2)
-        return cause(run, *run.test)
+        seen = []
+        for place, value in {}:
+            rows = [[1.0, 1.0] for _ in range({})]
+            rows[place[0]][place[1]] = value
+            run = toy(rows, [0] * len(rows), weight=[[400.0, 0.0], [0.0, 0.0]], piece={})
+            seen.append(cause(run, *run.test))
+        return seen
     """
-    rows = [[1.0, 1.0], [1.0, 1.0], [1.0, 1.0], [300.0, 1.0]]
+    spots = [((3, 0), 300.0), ((3, 1), inf), ((3, 1), 300.0), ((2, 0), nan), ((0, 0), 300.0)]
+    right = ["forward", "input", "gradients", "input", "forward"]
     first_piece = "only the first piece of the batch was looked at"
-    call = places.format(rows, [0, 1, 0, 1], [[300.0, 0.0], [0.0, 0.0]])
-    check(call, "forward", where, {first_piece: "gradients"})
-    rows[3][1] = inf
-    call = places.format(rows, [0, 1, 0, 1], 1.0)
-    check(call, "input", where, {first_piece: "forward"})
+    traps = {first_piece: ["gradients"] * 4 + ["forward"]}
+    traps["the loss of the first piece alone was looked at"] = ["gradients", *right[1:]]
+    check(places.format(spots, 4, 2), right, where, traps)
     untouched = """
         run = start("small", images=64, seed={}, epochs=1)
         images, labels = run.batches.draw()
@@ -949,11 +954,14 @@ with task("t14_4"):
         check(cases.format(numbers, "amp-fp16"), right, named)
         right = [t14_4_answer(*pair, False) for pair in numbers]
         check(cases.format(numbers, ("fp32", "amp-bf16")[k % 2]), right, in_type)
-        rows = [[float(t14_4_random.randint(1, 9)), 1.0] for _ in range(7)]
-        value, answer = ((300.0, "forward"), (nan, "input"), (-inf, "input"))[k % 3]
-        rows[k + 2][0] = value
-        call = places.format(rows, [0, 1] * 3 + [0], [[400.0, 0.0], [0.0, 0.0]])
-        check(call, answer, where)
+        spots, right = [], []
+        for _ in range(8):
+            spot = t14_4_random.randrange(7), t14_4_random.randrange(2)
+            value = t14_4_random.choice((300.0, 300.0, 2.0, nan, inf, -inf))
+            spots.append((spot, value))
+            # The weight of a row's first number is 400, that of its second 0.
+            right.append(t14_4_answer(value, (400.0, 0.0)[spot[1]], True))
+        check(places.format(spots, 7, 2 + k), right, where)
         check(untouched.format(20 + k), ["gradients"], leaves)
     ### END HIDDEN TESTS
 
@@ -976,14 +984,15 @@ with such a loss is no reason: that is what skipping is for.)
 
 # %% task="t14_5"
 def fit(run, steps):
-    """Train for some steps, note each, and return how many were skipped."""
+    """Train for some steps, note each; return how many were skipped."""
     ### BEGIN SOLUTION
     skipped = 0
     for _ in range(steps):
         images, labels = run.batches.draw()
         loss, taken = train_step(run, images, labels)
         scale = run.scaler.get_scale()
-        run.history.append({"loss": loss, "scale": scale, "taken": taken})
+        entry = {"loss": loss, "scale": scale, "taken": taken}
+        run.history.append(entry)
         skipped += not taken
         lost = taken and not math.isfinite(loss)
         if scale < SMALLEST_SCALE or lost:
@@ -1118,10 +1127,10 @@ the checkpoint the second epoch.
 """
 
 # %% tags=["nbval-ignore-output"]
-from ampcourse.training import reference
+import ampcourse.training.reference as ours
 from ampcourse.training.capstone import main
 
-parts = reference.fit, reference.evaluate, reference.save, reference.load
+parts = ours.fit, ours.evaluate, ours.save, ours.load
 options = ["--data", "subset", "--device", "cpu", "--epochs", "2"]
 with TemporaryDirectory() as folder:
     path = os.path.join(folder, "checkpoint.pt")
@@ -1132,9 +1141,9 @@ with TemporaryDirectory() as folder:
 r"""
 On a GPU the same script trains the network of the title: `python train.py --model resnet50
 --pixels 96 --epochs 10`, with `--precision fp32`, `amp-fp16` or `amp-bf16`. For `fp32` it switches
-TF32 off, so that the baseline is what its name says; the network runs in channels_last. On a CPU
-it runs too, but an epoch of ResNet50 takes an hour or more; `--images 512` cuts it short. If there
-is a GPU here, the next cell trains it for 45 steps.
+TF32 off, so that the baseline is what its name says; the network runs in channels_last. On a CPU it
+runs too, but takes its time; `--images 512` cuts an epoch short. If there is a GPU here, the next
+cell trains it for 45 steps.
 """
 
 # %% tags=["nbval-ignore-output"]
@@ -1146,7 +1155,7 @@ if this_machine().device == "cuda":
     for precision in ("fp32", "amp-fp16", "amp-bf16"):
         main(*parts, [*big, "--precision", precision])
 else:
-    print("No GPU here: what follows is quoted, recorded or modelled, and says so.")
+    print("No GPU here: what follows is quoted, recorded or modelled.")
 
 # %% [markdown]
 r"""
@@ -1163,10 +1172,11 @@ fp16 = {}
 for seed in range(3):
     fp16[seed] = start("small", epochs=3, seed=seed)
     course_fit(fp16[seed], 3 * len(fp16[seed].batches))
-curves = {f"seed {s}": [e["scale"] for e in r.history] for s, r in fp16.items()}
-skipped = [sum(not e["taken"] for e in r.history) for r in fp16.values()]
-text = f"skipped steps: {skipped}, last scales: {[c[-1] for c in curves.values()]}"
-show(scale_history(curves), alt=f"Loss scale by step for three seeds; {text}.")
+rows = {f"seed {seed}": run.history for seed, run in fp16.items()}
+curves = {name: [e["scale"] for e in row] for name, row in rows.items()}
+skipped = [sum(not e["taken"] for e in row) for row in rows.values()]
+text = f"skipped {skipped}, at the end {[c[-1] for c in curves.values()]}"
+show(scale_history(curves), alt=f"Loss scale by step, three seeds: {text}.")
 
 # %% [markdown]
 r"""
@@ -1210,7 +1220,8 @@ def verdict(differences, margin):
     low, high = mean(differences) - half, mean(differences) + half
     if -margin < low and high < margin:
         return "equivalent"
-    return "different" if low > margin or high < -margin else "undecided"
+    outside = low > margin or high < -margin
+    return "different" if outside else "undecided"
     ### END SOLUTION
 
 
@@ -1280,8 +1291,9 @@ with task("t14_6"):
 
 # %% [markdown]
 r"""
-The small net, three seeds, three epochs, all four scores against FP32. The margin is two percentage
-points, as in the course's record; with three seeds of 1,000 test images one should not expect much.
+The small net, three seeds, three epochs, all four scores against FP32, on this machine. The margin
+is two percentage points, as in the course's record; with three seeds of 1,000 test images one
+should not expect much.
 """
 
 # %% tags=["nbval-ignore-output"]
@@ -1301,29 +1313,41 @@ compared = {}
 for precision in ("amp-fp16", "amp-bf16"):
     for name in scores["fp32"][0]:
         both = zip(scores["fp32"], scores[precision], strict=True)
-        by_seed = {s: (a[name], b[name]) for s, (a, b) in enumerate(both)}
-        compared[f"{precision}: {name}"] = Equivalence("fp32", precision, by_seed)
+        seeds = {k: (a[name], b[name]) for k, (a, b) in enumerate(both)}
+        one = Equivalence("fp32", precision, seeds)
+        compared[f"{precision}: {name}"] = one
 text = " ".join(f"{name}: {one}." for name, one in compared.items())
 show(score_differences(compared), alt=text)
 
 # %% [markdown]
 r"""
-And recorded: longer runs with real data, by `ampcourse benchmark --preset three-seeds`. What is not
-recorded yet is said.
+An interval that leaves the margin does not say that the recipe is worse; it says that three such
+runs cannot tell. Longer runs on more data can. **Recorded**, by
+`ampcourse benchmark --preset three-seeds`, on the hardware that the table names:
 """
 
 # %% tags=["nbval-ignore-output"]
+from dataclasses import replace
+
 from ampcourse.benchmark.records import FOLDER, records
 from ampcourse.benchmark.report import MarkdownTable
 from ampcourse.benchmark.rows import read
 from ampcourse.report.comparison import trainings
 from ampcourse.report.measured import training_table
 
-rows = [row for path in sorted(FOLDER.rglob("*.jsonl")) for row in read(path)]
-tables = [training_table(group).markdown() for group in trainings(rows)]
-MarkdownTable(
-    "\n\n".join(tables) or "no record yet: run `ampcourse benchmark --preset three-seeds`"
-)
+files = sorted(FOLDER.rglob("*.jsonl"))
+rows = [row for path in files for row in read(path)]
+tables = [training_table(group) for group in trainings(rows)]
+
+
+def first_columns(table, count):
+    """Return a table's first columns, which a narrow page has room for."""
+    cells = tuple(row[:count] for row in table.rows)
+    return replace(table, head=table.head[:count], rows=cells)
+
+
+shown = [first_columns(table, 7).markdown() for table in tables]
+MarkdownTable("\n\n".join(shown) or "no record yet")
 
 # %% [markdown]
 r"""
@@ -1345,10 +1369,13 @@ trust them to 20 %.
 """
 
 # %% tags=["nbval-ignore-output"]
+import re
+
 from ampcourse.report.published import pairs
 from ampcourse.report.others import published_table
 
-MarkdownTable(published_table(pairs()).markdown())
+published = published_table(pairs()).markdown()
+MarkdownTable(re.sub(r"https://([\w.]+)[^\s;]*\w", r"[\1](\g<0>)", published))
 
 # %% [markdown]
 r"""
@@ -1382,12 +1409,12 @@ counts: Counter[str] = Counter()
 
 
 def ledger(claims):
-    """Check some claims, count the verdicts and return them as a table."""
+    """Check some claims, count the verdicts, return them as a table."""
     found = verdict_table(claims)
     counts.update(found["verdict"])
-    cells = found[["claim", "verdict", "what is so", "found"]].values.tolist()
-    cells = [["claim", "verdict", "what is so", "found"], ["---"] * 4, *cells]
-    return MarkdownTable("\n".join(f"| {' | '.join(line)} |" for line in cells))
+    head = ["claim", "verdict", "what is so", "found"]
+    rows = [head, [":---"] * 4, *found[head].values.tolist()]
+    return MarkdownTable("\n".join(f"| {' | '.join(row)} |" for row in rows))
 
 
 ledger(NUMBERS)
@@ -1402,14 +1429,16 @@ ledger(SPEED[:3])
 ledger(SPEED[3:])
 
 # %% tags=["nbval-ignore-output"]
-print(f"right as they stand: you said {my_right}; {counts['right']} of {counts.total()}")
-print(", ".join(f"{name}: {count}" for name, count in counts.most_common()))
+right, total = counts["right"], counts.total()
+print(f"right as they stand: you said {my_right}; {right} of {total}")
+for kind, count in counts.most_common():
+    print(f"{count:3} {kind}")
 
 # %% [markdown]
 r"""
-Most are right in part. None was meant to mislead; a figure left its circumstances behind, one run
-stood for many, a rule for one GPU became a rule for all. If you keep one habit from this course,
-let it be the second column: compute it.
+Hardly one stands as it was written. None was meant to mislead; a figure left its circumstances
+behind, one run stood for many, a rule for one GPU became a rule for all. If you keep one habit from
+this course, let it be the last column: compute it.
 
 ## What people get wrong
 
@@ -1417,11 +1446,13 @@ First your predictions:
 """
 
 # %% tags=["nbval-ignore-output"]
-print(f"mistakes:  you said {my_mistakes}; 7: no zero_grad, loss in FP16, no share for each")
-print("           piece, clipped while scaled, schedule at skipped steps, loss of the last")
-print("           piece, always True")
-print(f"accuracy:  you said {my_accuracy}; about 10, it never moved")
-print(f"two fewer: you said {my_half}; {100 * found[0]:.0f}, the right one {100 * found[1]:.0f}")
+half, whole = (100 * share for share in learned)
+print(f"mistakes:     you said {my_mistakes}; 7:")
+print("  no zero_grad; loss in FP16; pieces that count as wholes;")
+print("  clipped while scaled; schedule at skipped steps;")
+print("  the loss of the last piece; always True")
+print(f"accuracy:     you said {my_accuracy}; about 10, it never moved")
+print(f"half of them: you said {my_half}; {half:.0f}, the right one {whole:.0f}")
 
 # %% [markdown]
 r"""

@@ -1,9 +1,9 @@
 def train_step(run, images, labels):
-    """Train on one batch; return its mean loss and whether it was taken."""
+    """Train on one batch; return its mean loss and if it was taken."""
     run.optimizer.zero_grad()
     total = 0.0
-    pieces = zip(images.split(run.piece), labels.split(run.piece), strict=True)
-    for x, y in pieces:
+    pieces = images.split(run.piece), labels.split(run.piece)
+    for x, y in zip(*pieces, strict=True):
         with run.autocast():
             loss = F.cross_entropy(run.model(x), y, reduction="sum") / len(images)
         run.scaler.scale(loss).backward()

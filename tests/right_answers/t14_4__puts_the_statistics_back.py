@@ -5,8 +5,10 @@ def cause(run, images, labels):
     if not all(p.isfinite().all() for p in run.model.parameters()):
         return "weights"
     kept = {name: value.clone() for name, value in run.model.state_dict().items()}
+    pieces = images.split(run.piece), labels.split(run.piece)
     with torch.no_grad(), run.autocast():
-        pieces = zip(images.split(run.piece), labels.split(run.piece), strict=True)
-        losses = [F.cross_entropy(run.model(x), y) for x, y in pieces]
+        batch = zip(*pieces, strict=True)
+        losses = [F.cross_entropy(run.model(x), y) for x, y in batch]
+    finite = torch.stack(losses).isfinite().all()
     run.model.load_state_dict(kept)
-    return "gradients" if torch.stack(losses).isfinite().all() else "forward"
+    return "gradients" if finite else "forward"

@@ -1,10 +1,11 @@
 # message: divided by the number of pieces
 def train_step(run, images, labels):
-    """Train on one batch; return its mean loss and whether it was taken."""
+    """Train on one batch; return its mean loss and if it was taken."""
     run.optimizer.zero_grad()
     total, count = 0.0, len(images.split(run.piece))
-    pieces = zip(images.split(run.piece), labels.split(run.piece), strict=True)
-    for x, y in pieces:
+    pieces = images.split(run.piece), labels.split(run.piece)
+    for x, y in zip(*pieces, strict=True):
+        share = len(x) / len(images)
         with run.autocast():
             loss = F.cross_entropy(run.model(x), y) / count
         run.scaler.scale(loss).backward()

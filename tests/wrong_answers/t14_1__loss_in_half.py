@@ -1,13 +1,14 @@
 # message: cross_entropy belongs into the autocast region
 def train_step(run, images, labels):
-    """Train on one batch; return its mean loss and whether it was taken."""
+    """Train on one batch; return its mean loss and if it was taken."""
     run.optimizer.zero_grad()
     total = 0.0
-    pieces = zip(images.split(run.piece), labels.split(run.piece), strict=True)
-    for x, y in pieces:
+    pieces = images.split(run.piece), labels.split(run.piece)
+    for x, y in zip(*pieces, strict=True):
+        share = len(x) / len(images)
         with run.autocast():
             scores = run.model(x)
-        loss = F.cross_entropy(scores, y) * len(x) / len(images)
+        loss = F.cross_entropy(scores, y) * share
         run.scaler.scale(loss).backward()
         total += loss.item()
     run.scaler.unscale_(run.optimizer)

@@ -1,12 +1,13 @@
 # message: has already been called
 def train_step(run, images, labels):
-    """Train on one batch; return its mean loss and whether it was taken."""
+    """Train on one batch; return its mean loss and if it was taken."""
     run.optimizer.zero_grad()
     total = 0.0
-    pieces = zip(images.split(run.piece), labels.split(run.piece), strict=True)
-    for x, y in pieces:
+    pieces = images.split(run.piece), labels.split(run.piece)
+    for x, y in zip(*pieces, strict=True):
+        share = len(x) / len(images)
         with run.autocast():
-            loss = F.cross_entropy(run.model(x), y) * len(x) / len(images)
+            loss = F.cross_entropy(run.model(x), y) * share
         run.scaler.scale(loss).backward()
         total += loss.item()
         run.scaler.unscale_(run.optimizer)

@@ -11,10 +11,8 @@ def evaluate(run):
             labels += y.tolist()
     run.model.train()
     options = {"average": "macro", "zero_division": 0.0}
-    scores = precision_recall_fscore_support(labels, guesses, **options)[:3]
+    p, r, f1, _ = precision_recall_fscore_support(labels, guesses, **options)
+    f1 = 2 * p * r / (p + r) if p + r else 0.0
     right = sum(g == y for g, y in zip(guesses, labels, strict=True))
-    names = "precision", "recall", "f1"
-    found = {name: float(score) for name, score in zip(names, scores, strict=True)}
-    p, r = found["precision"], found["recall"]
-    found["f1"] = 2 * p * r / (p + r) if p + r else 0.0
-    return {"accuracy": right / len(labels), **found}
+    scores = {"accuracy": right / len(labels), "precision": float(p)}
+    return scores | {"recall": float(r), "f1": float(f1)}

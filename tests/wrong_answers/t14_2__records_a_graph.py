@@ -11,8 +11,7 @@ def evaluate(run):
             labels += y.tolist()
     run.model.train()
     options = {"average": "macro", "zero_division": 0.0}
-    scores = precision_recall_fscore_support(labels, guesses, **options)[:3]
+    p, r, f1, _ = precision_recall_fscore_support(labels, guesses, **options)
     right = sum(g == y for g, y in zip(guesses, labels, strict=True))
-    names = "precision", "recall", "f1"
-    found = {name: float(score) for name, score in zip(names, scores, strict=True)}
-    return {"accuracy": right / len(labels), **found}
+    scores = {"accuracy": right / len(labels), "precision": float(p)}
+    return scores | {"recall": float(r), "f1": float(f1)}

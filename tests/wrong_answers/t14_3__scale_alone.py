@@ -1,10 +1,11 @@
 # message: the count of steps since the scale last changed
 def save(run, path):
-    """Write all that the run depends on to a file, whole or not at all."""
+    """Write all that the run depends on, whole or not at all."""
     names = "model", "optimizer", "scheduler", "scaler"
     state = {name: getattr(run, name).state_dict() for name in names}
-    state["order"], state["position"] = run.batches.order, run.batches.position
-    state["generator"] = run.batches.generator.get_state()
+    batches = run.batches
+    state["order"], state["position"] = batches.order, batches.position
+    state["generator"] = batches.generator.get_state()
     state["random"] = torch.get_rng_state()
     state["history"] = run.history
     if run.device == "cuda":
@@ -19,8 +20,9 @@ def load(run, path):
     state["scaler"]["_growth_tracker"] = 0
     for name in ("model", "optimizer", "scheduler", "scaler"):
         getattr(run, name).load_state_dict(state[name])
-    run.batches.order, run.batches.position = state["order"], state["position"]
-    run.batches.generator.set_state(state["generator"])
+    batches = run.batches
+    batches.order, batches.position = state["order"], state["position"]
+    batches.generator.set_state(state["generator"])
     torch.set_rng_state(state["random"])
     run.history = state["history"]
     if run.device == "cuda":

@@ -1,6 +1,6 @@
 # message: the weights alone are no checkpoint
 def save(run, path):
-    """Write all that the run depends on to a file, whole or not at all."""
+    """Write all that the run depends on, whole or not at all."""
     state = {"model": run.model.state_dict(), "history": run.history}
     torch.save(state, f"{path}.part")
     os.replace(f"{path}.part", path)

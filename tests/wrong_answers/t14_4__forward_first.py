@@ -2,10 +2,12 @@
 def cause(run, images, labels):
     """Return "input", "weights", "forward" or "gradients"."""
     model = copy.deepcopy(run.model)
+    pieces = images.split(run.piece), labels.split(run.piece)
     with torch.no_grad(), run.autocast():
-        pieces = zip(images.split(run.piece), labels.split(run.piece), strict=True)
-        losses = [F.cross_entropy(model(x), y) for x, y in pieces]
-    if not torch.stack(losses).isfinite().all():
+        batch = zip(*pieces, strict=True)
+        losses = [F.cross_entropy(model(x), y) for x, y in batch]
+    finite = torch.stack(losses).isfinite().all()
+    if not finite:
         return "forward"
     if not images.isfinite().all():
         return "input"

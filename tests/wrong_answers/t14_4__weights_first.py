@@ -6,7 +6,9 @@ def cause(run, images, labels):
     if not images.isfinite().all():
         return "input"
     model = copy.deepcopy(run.model)
+    pieces = images.split(run.piece), labels.split(run.piece)
     with torch.no_grad(), run.autocast():
-        pieces = zip(images.split(run.piece), labels.split(run.piece), strict=True)
-        losses = [F.cross_entropy(model(x), y) for x, y in pieces]
-    return "gradients" if torch.stack(losses).isfinite().all() else "forward"
+        batch = zip(*pieces, strict=True)
+        losses = [F.cross_entropy(model(x), y) for x, y in batch]
+    finite = torch.stack(losses).isfinite().all()
+    return "gradients" if finite else "forward"

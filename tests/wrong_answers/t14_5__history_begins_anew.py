@@ -1,12 +1,13 @@
 # message: the history began anew with the second call
 def fit(run, steps):
-    """Train for some steps, note each, and return how many were skipped."""
+    """Train for some steps, note each; return how many were skipped."""
     skipped, run.history = 0, []
     for _ in range(steps):
         images, labels = run.batches.draw()
         loss, taken = train_step(run, images, labels)
         scale = run.scaler.get_scale()
-        run.history.append({"loss": loss, "scale": scale, "taken": taken})
+        entry = {"loss": loss, "scale": scale, "taken": taken}
+        run.history.append(entry)
         skipped += not taken
         lost = taken and not math.isfinite(loss)
         if scale < SMALLEST_SCALE or lost:

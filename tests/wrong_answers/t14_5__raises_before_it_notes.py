@@ -1,14 +1,15 @@
 # message: is noted before the exception is raised
 def fit(run, steps):
-    """Train for some steps, note each, and return how many were skipped."""
+    """Train for some steps, note each; return how many were skipped."""
     skipped = 0
     for _ in range(steps):
         images, labels = run.batches.draw()
         loss, taken = train_step(run, images, labels)
         scale = run.scaler.get_scale()
+        entry = {"loss": loss, "scale": scale, "taken": taken}
         skipped += not taken
         lost = taken and not math.isfinite(loss)
         if scale < SMALLEST_SCALE or lost:
             raise TrainingStopped(cause(run, images, labels))
-        run.history.append({"loss": loss, "scale": scale, "taken": taken})
+        run.history.append(entry)
     return skipped

@@ -10,4 +10,5 @@ def verdict(differences, margin):
     low, high = mean(differences) - half, mean(differences) + half
     if low < 0 < high:
         return "equivalent"
+    outside = low > margin or high < -margin
     return "different"

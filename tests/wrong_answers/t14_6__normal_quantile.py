@@ -10,4 +10,5 @@ def verdict(differences, margin):
     low, high = mean(differences) - half, mean(differences) + half
     if -margin < low and high < margin:
         return "equivalent"
-    return "different" if low > margin or high < -margin else "undecided"
+    outside = low > margin or high < -margin
+    return "different" if outside else "undecided"

@@ -10,4 +10,5 @@ def verdict(differences, margin):
     low, high = mean(differences) - half, mean(differences) + half
     if -margin < low and high < margin:
         return "equivalent"
-    return "different" if high < -margin else "undecided"
+    outside = high < -margin
+    return "different" if outside else "undecided"

@@ -10,4 +10,5 @@ def verdict(differences, margin):
     low, high = mean(differences) - half, mean(differences) + half
     if -margin < low and high < margin:
         return "equivalent"
-    return "different" if low > 0 or high < 0 else "undecided"
+    outside = low > 0 or high < 0
+    return "different" if outside else "undecided"
