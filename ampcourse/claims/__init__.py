@@ -1,8 +1,8 @@
 """What articles on mixed precision claim, and what is so, worked out on the spot.
 
-The course grew from three articles. `CLAIMS` has their claims one by one; `Claim.check` computes
-its verdict from this package, this torch and the course's records. Nothing heavy is imported
-before a claim is checked.
+The course grew from three articles. `CLAIMS` has their claims one by one; `Claim.check` works out
+the evidence with this package, this torch and the course's records, and what it amounts to. Nothing
+heavy is imported before a claim is checked.
 """
 
 from ampcourse.claims.claim import Claim, Finding, table

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 #: nobody can look up and that this course did not measure.
 VERDICTS = ("right", "right in part", "depends", "wrong", "not checkable")
 
-#: How a verdict is found: by arithmetic or a run here and now, by reading records of runs,
-#: or from a source that is quoted.
-WAYS = ("computed", "recorded", "quoted")
+#: How the evidence is found: by arithmetic or a run here and now, in records of runs, in a source
+#: that is quoted, or by reasoning. What the evidence amounts to is this course's judgement.
+WAYS = ("computed", "recorded", "quoted", "reasoned")
 
 
 @dataclass(frozen=True)

@@ -43,9 +43,10 @@ def gradient_type() -> Finding:
         "under autocast": _gradient(cast=False).dtype,
         "in a model cast to FP16, as in O2 and O3": _gradient(cast=True).dtype,
     }
+    both = len(set(types.values())) == 2
     words = " and ".join(f"{dtype} {where}" for where, dtype in types.items())
     return Finding(
-        "right in part",
+        "right in part" if both else "wrong",
         f"The article says both. A gradient has the type of its parameter: here {words}.",
     )
 
@@ -86,8 +87,8 @@ def half_weights() -> Finding:
     return Finding(
         "depends",
         f"After 1000 updates of 2^-12 an FP16 weight of 1 is {weight.item():g}: such updates are "
-        "lost. How much accuracy that costs depends on the model; the paper's 80 % is relative, "
-        "for one Mandarin speech model, quoted.",
+        "lost. How much accuracy that costs depends on the model; Micikevicius et al. (ICLR "
+        "2018) report 80 %, relative, for one Mandarin speech model.",
     )
 
 
@@ -155,8 +156,9 @@ def capability() -> Finding:
     """Three cards that a compute capability alone misjudges."""
     return Finding(
         "wrong",
-        "GTX 16xx cards have 7.5 and no Tensor Cores; a P100 has 6.0 and fast FP16 arithmetic; a "
-        "T4, 7.5, says yes to BF16 by emulation. Ask for what is needed, and measure.",
+        "By NVIDIA's tables GTX 16xx cards have 7.5 and no Tensor Cores, and a P100 has 6.0 and "
+        "fast FP16 arithmetic; a T4, 7.5, says yes to BF16 by emulation (torch's "
+        "is_bf16_supported has including_emulation). Ask for what is needed, and measure.",
     )
 
 
@@ -208,7 +210,7 @@ TRAINING = (
         old_names,
     ),
     Claim("communication", "AMP halves communication", "13", "computed", communication),
-    Claim("barrier", "Distributed training needs a barrier every step", "13", "quoted", barrier),
+    Claim("barrier", "Distributed training needs a barrier every step", "13", "reasoned", barrier),
     Claim(
         "capability 7",
         "A compute capability of 7 or more means that AMP is supported",
