@@ -3,18 +3,18 @@ r"""
 # Is this speed-up real, and what is the limit?
 
 Somebody trains a ResNet20 on CIFAR10 in 15 minutes, switches mixed precision on, and waits 21
-minutes ([apex#297](https://github.com/NVIDIA/apex/issues/297)). Somebody else finds that it
-changes nothing. NVIDIA prints a factor of 3.26, an article promises 2, and a loop with
-`time.time()` around it says that everything takes 40 microseconds.
+minutes ([apex#297](https://github.com/NVIDIA/apex/issues/297)). On a GTX 1080 Ti it changes
+nothing, on a V100 NVIDIA prints a factor of 3.26, and a loop with `time.time()` around it says that
+everything takes 40 microseconds.
 
 All of these can be true. Two questions sort them out: did the clock measure what it was meant to
 measure, and what does the hardware allow at all? After this lesson you have a timer that can be
-trusted, and you can say before you rent a card what AMP can give there, and which number would be
-too good.
+trusted, and you can say before you rent a card what to expect of AMP there, and which number should
+make you look twice.
 
 You need no GPU. Numbers of GPUs here are published by others, or modelled from data sheets, or come
 from a GPU made of numbers; each time it says which. Your own CPU is measured live. There are six
-tasks; plan two hours, with a break after the second task and one after the fourth.
+tasks; plan two to three hours, with a break after the second task and one after the fourth.
 
 ## Predict first
 
@@ -25,11 +25,12 @@ Nobody grades these; replace each `None` and run the cell.
 # A GPU needs 900 µs for a step, Python 40 µs to issue it.
 my_clock = None  # what the clock says without waiting, µs
 # An H200's FP16 peak is 14.8 times its FP32 peak.
-my_h200 = None  # ResNet50 trains how much faster, at most
+my_h200 = None  # ResNet50 trains how much faster
 # Batch norm hardly computes anything.
 my_norm = None  # with AMP "slower", "no faster" or "faster"
-# 28-pixel images: the H200 needs 2.7 ms in FP32, 0.8 ms
-# with AMP, and Python 12 ms to issue the step.
+# 28-pixel images, modelled: the H200 needs 2.7 ms in FP32,
+# 0.8 ms with AMP. Python needs 25 µs to issue a kernel: of
+# 464 in FP32, and of 578 with AMP, which adds casts.
 my_small = None  # how much faster AMP is, a factor
 
 # %% [markdown]
@@ -162,14 +163,15 @@ print(f"mean {mean(times):.0f} µs, median {median(times):.0f} µs")
 
 # %% [markdown]
 r"""
-One disturbance of 3 ms moves the mean of ten by 300 µs and the median not at all. What disturbs a
-timing makes it longer, practically never shorter; so some take the smallest time. The median also
-tells what is usual, and its spread can be told too. A single run tells neither.
+One disturbance of 3 ms moves the mean of ten by 300 µs and the median not at all. Some take the
+smallest time, since an interruption only ever makes a step longer. But a chip that is still cold is
+faster than it will be, and then the smallest time flatters. The median tells what is usual.
 
 ### t10_1 · A timer one can trust
 `gpu` has `step()`, `synchronize()` and `now()`, and its queue may hold somebody's work already. Run
 `warm_up` steps that do not count, then `repeats` steps that do, each timed on its own, and return
-the median of their times. (Some devices of the checks have nothing but these three methods.)
+the median of their times. Write the loop yourself: the library's `step_times` is not there when the
+task is graded. (Some devices of the checks have nothing but these three methods.)
 """
 
 
@@ -195,7 +197,7 @@ with task("t10_1"):
     timed = "a step takes its 40 µs to issue and what the GPU needs; the usual one is in the middle"
     queue = "wait for an empty queue before the clock is read, both times"
     warm = "warm_up steps come first and do not count, then exactly repeats steps that do"
-    middle = "of an even number of times the median is the mean of the middle two"
+    middle = "warm steps, each timed on its own; the median of four is the mean of the middle two"
     issued = "nobody waited for the GPU: that is the time to issue a step"
     behind = "the queue was not empty when the first clock started"
     cold = "the warm-up is counted: drop it"
@@ -205,7 +207,7 @@ with task("t10_1"):
     single = "one run is no measurement: take the median of all repeats"
     early = "the first steps were timed: they are the warm-up"
     fewer = "repeats counts what is measured; the warm-up comes on top of it"
-    call = "median_step(PretendGPU([50_000, 7_000, 2_000, 905, 900, 910, 4_001, 920]), 3, 5)"
+    call = "median_step(PretendGPU([50_000, 7_000, 2_000, 905, 900, 910, 4_001, 920, 905]), 3, 5)"
     traps = {issued: 40, behind: 960, cold: 1500.0, average: 1567.2, least: 940, total: 1535.2}
     traps |= {single: 945, fewer: 942.5, early: 2040}
     check(call, number(950), timed, traps)
@@ -278,9 +280,8 @@ r"""
 ## Two steps to compare
 
 Two recipes need more than two good timings. Here is a chip that gets warm and lowers its clock,
-half a percent with each step, and **twice the same step**, once under the name FP32, once under
-the name AMP. First all of one, then all of
-the other:
+half a percent with each step (exaggerated), and **twice the same step**, once under the name FP32,
+once under the name AMP. First all of one, then all of the other:
 """
 
 # %%
@@ -313,7 +314,7 @@ r"""
 In brackets stands a **bootstrap interval**: draw as many rounds as there are, with replacement,
 take the median of their ratios, do it a thousand times, and cut 2.5 % off at each end. It says how
 much the result hangs on the rounds that happened to be measured. It knows nothing of what was
-wrong in all of them, such as a clock that did not wait.
+wrong in all of them: the 0.92 above has a narrow interval, and is false.
 
 One more thing can be inside the clock: **reading the data**. The GPU halves its time, from 1800 to
 900 µs, and the host reads a batch in 800 µs before each step:
@@ -341,8 +342,9 @@ Time both, but tell them apart: the step with its data already on the device is 
 changes; the epoch with its loader is what you wait for.
 
 On a real GPU the same timer reads `interleaved({"fp32": a, "amp": b},
-synchronize=torch.cuda.synchronize)`. `torch.utils.benchmark.Timer` waits and warms up, too; the
-rounds you arrange yourself.
+synchronize=torch.cuda.synchronize)`. `torch.utils.benchmark.Timer` warms up and waits, too: its
+`timeit` gives a mean, `blocked_autorange` many means and their median. The rounds you arrange
+yourself.
 
 ### t10_2 · A ratio one can trust
 `before[i]` and `after[i]` are times of round `i`. `draws` is a list of resamples; each is a list of
@@ -389,26 +391,34 @@ with task("t10_2"):
     medians = "a ratio of medians compares rounds that were not measured together"
     means = "that is a mean: one disturbed round moves it"
     sums = "sums are ruled by the rounds that were disturbed"
-    times = "[10.0, 40.0, 90.0], [5.0, 10.0, 90.0]"
-    traps = {turned: 0.5, medians: 4.0, means: 7 / 3, sums: 140 / 105}
-    check(f"speedup({times}, resamples(3))[0]", 2.0, value, traps)
+    order = "sort first: the middle of a list is its median only then"
+    top = "that is the best round"
+    halves = "of an even number of ratios the median is the mean of the middle two"
+    times = "[40.0, 10.0, 30.0], [8.0, 5.0, 10.0]"
+    call = "float(speedup({}, {})[{}])"
+    traps = {turned: 1 / 3, medians: 3.75, means: 10 / 3, sums: 80 / 23, order: 2.0, top: 5.0}
+    check(call.format(times, "resamples(3)", 0), ulps(3.0, 8), value, traps)
+    four = "[10.0, 20.0, 30.0, 80.0], [10.0] * 4"
+    traps = {halves: 3.0, means: 3.5, turned: 5 / 12}
+    check(call.format(four, "resamples(4)", 0), ulps(2.5, 8), value, traps)
     uncut = "nothing is cut off: one odd draw in forty would set the end"
     undrawn = "those are ends of the rounds' ratios: the interval is that of the draws' medians"
-    times = "[float(k) for k in range(1, 10)], [1.0] * 9"
-    draws = "[[4, 4, 4]] * 38 + [[0], [8]]"
-    traps = {uncut: (1.0, 9.0), undrawn: (2.0, 8.0), turned: (0.2, 0.2)}
-    check(f"tuple(speedup({times}, {draws})[1:])", (5.0, 5.0), ends, traps)
+    nine = "[float(k) for k in range(1, 10)], [1.0] * 9"
+    draws = "[[4] * 9] * 38 + [[0] * 9, [8] * 9]"
+    traps = {uncut: 1.0, undrawn: 2.0, turned: 0.2}
+    check(call.format(nine, draws, 1), ulps(5.0, 8), ends, traps)
+    traps = {uncut: 9.0, undrawn: 8.0, turned: 0.2}
+    check(call.format(nine, draws, 2), ulps(5.0, 8), ends, traps)
     split = "the draw's before and after must be of the same rounds: draw pairs, as ratios"
-    times = "[10.0, 40.0, 90.0], [5.0, 10.0, 90.0]"
     draws = "[[0, 1, 2]] * 38 + [[1, 1, 2], [2, 2, 1]]"
-    traps = {split: (4.0, 4.0), uncut: (1.0, 4.0)}
-    check(f"tuple(speedup({times}, {draws})[1:])", (2.0, 2.0), ends, traps)
+    check(call.format(times, draws, 2), ulps(3.0, 8), ends, {split: 3.75, turned: 1 / 3})
     hopeful = "the interval reaches below 1: this could be a loss"
     once = "an interval that only touches 1 shows nothing"
     check("verdict(1.31, 1.28, 1.35)", "faster", sides)
     check("verdict(1.12, 0.97, 1.29)", "not shown", sides, {hopeful: "faster"})
     check("verdict(0.84, 0.8, 0.89)", "slower", sides)
     check("verdict(1.02, 1.0, 1.04)", "not shown", sides, {once: "faster"})
+    check("verdict(0.98, 0.96, 1.0)", "not shown", sides, {once: "slower"})
     ### BEGIN HIDDEN TESTS
     from random import Random
 
@@ -423,7 +433,7 @@ with task("t10_2"):
         k = len(draws) // 40
         return float(np.median(ratios)), (float(found[k]), float(found[-k - 1]))
 
-    for rounds, count in ((5, 40), (9, 79), (15, 200), (21, 400), (7, 120)):
+    for rounds, count in ((5, 40), (8, 79), (15, 200), (21, 400), (6, 120), (7, 30)):
         after = [t10_2_random.randrange(600, 1000) / 8 for _ in range(rounds)]
         before = [t * t10_2_random.uniform(0.9, 3.0) for t in after]
         before[0] *= 9
@@ -432,12 +442,16 @@ with task("t10_2"):
         b, a = np.array(before), np.array(after)
         traps = {medians: float(np.median(b) / np.median(a)), sums: sum(before) / sum(after)}
         traps |= {turned: t10_2_right(after, before, draws)[0], means: float(np.mean(b / a))}
-        check(f"speedup({before}, {after}, {draws})[0]", middle, value, traps)
+        check(call.format(f"{before}, {after}", draws, 0), ulps(middle, 8), value, traps)
         found = sorted(float(np.median(b[draw]) / np.median(a[draw])) for draw in draws)
         k = count // 40
-        traps = {split: (found[k], found[-1 - k])}
-        traps[turned] = t10_2_right(after, before, draws)[1]
-        check(f"tuple(speedup({before}, {after}, {draws})[1:])", interval, ends, traps)
+        inverse = t10_2_right(after, before, draws)[1]
+        for place, end in enumerate((k, -1 - k)):
+            # A draw's two medians can be of one round: then their ratio is no mistake to be seen.
+            traps = {split: found[end], turned: inverse[place]}
+            traps = {cause: wrong for cause, wrong in traps.items() if wrong != interval[place]}
+            text = call.format(f"{before}, {after}", draws, place + 1)
+            check(text, ulps(interval[place], 8), ends, traps)
     for triple, right in (
         ((2.0, 1.9, 2.2), "faster"),
         ((1.001, 1.0001, 1.002), "faster"),
@@ -458,13 +472,16 @@ with task("t10_2"):
 r"""
 ## What the hardware allows
 
+(A good place for the first break.)
+
 A clock that is right can only tell what happened. Whether 1.3 is poor or all there is, follows
 from two numbers of the chip: how many operations it does in a second, its **peak**, and how many
 bytes its memory moves in a second, its **bandwidth**. Every kernel needs both, and is done when
 the slower of the two is.
 
 Their quotient, the **ridge**, is how many operations a kernel must do with each byte before
-arithmetic is what it waits for. Here are dense peaks and bandwidths from data sheets, as quoted:
+arithmetic is what it waits for. Here are bandwidths and dense peaks of data sheets, in TFLOP/s, for
+products of numbers stored as FP32 and as FP16:
 """
 
 # %%
@@ -479,9 +496,10 @@ for name in ("GTX 1080 Ti", "T4", "V100", "A100", "RTX 4090", "H100", "H200"):
 
 # %% [markdown]
 r"""
-In TFLOP/s. The 1080 Ti has no Tensor Cores; its own FP16 units are slow, and libraries compute in
-FP32 with numbers stored as FP16. A page that prints 1979 for the H100 counts 2:4 sparsity, in which
-half of the operands are zeros by construction: training does not have that.
+The 1080 Ti has no Tensor Cores, and its FP16 units are far slower than its FP32 units. So libraries
+read FP16 numbers there and compute in FP32: hence twice the same peak. A page that prints 1979 for
+the H100 counts 2:4 sparsity, in which half of the numbers of *one* factor are zeros by
+construction: training does not have that.
 
 A matrix product reuses each number many times, a ReLU uses it once. How many operations per byte
 does a layer do?
@@ -490,8 +508,9 @@ does a layer do?
 `conv_cost` takes the shapes of a convolution's input, `(N, C, H, W)`, and of its weight,
 `(K, C, R, S)`. Return the pair `(operations, bytes)` of its forward pass:
 
-- each output element is a sum of `C * R * S` products; a multiplication and an addition are two
-  operations;
+- the output has `K` channels and, with `H`, `R` for its rows and `W`, `S` for its columns,
+  `(H + 2 * padding - R) // stride + 1` of them; each element is a sum of `C * R * S` products, and
+  a multiplication and an addition are two operations;
 - input, weight and output are each moved once, `width` bytes a number. Padding is not stored.
 
 `moved` returns the bytes of an operation on a tensor of that shape: a `"relu"` reads it and writes
@@ -523,7 +542,7 @@ def moved(op, shape, width):
 
 # %% check="t10_3" points=4
 with task("t10_3"):
-    operations = "each of the N K P Q outputs is a sum of C R S products, two operations each"
+    operations = "each element of the output is a sum of C R S products, two operations each"
     bytes_moved = "input, weight and output, each moved once, `width` bytes a number"
     streams = "numbers read and written, times their width"
     fused = "a multiplication and an addition are two operations"
@@ -534,19 +553,22 @@ with task("t10_3"):
     four = "numbers are `width` bytes, not always 4"
     images = "the weight is read once for the whole batch"
     padded = "zeros of the padding are not stored, so not moved"
-    call = "conv_cost((3, 4, 8, 8), (5, 4, 3, 3), 2, 1, 2)"
-    traps = {fused: 8640, depth: 4320, batch: 5760, grown: 69120}
-    check(f"{call}[0]", 17280, operations, traps)
-    traps = {bare: 2016, four: 4752, grown: 3816, images: 3096, padded: 3240}
-    check(f"{call}[1]", 2376, bytes_moved, traps)
+    sides = "padding is added on both sides"
+    call = "conv_cost((3, 4, 9, 9), (5, 4, 3, 3), 2, 1, 2)"
+    traps = {fused: 13500, depth: 6750, batch: 9000, grown: 87480, sides: 17280}
+    check(f"{call}[0]", number(27000), operations, traps)
+    traps = {bare: 2694, four: 6108, grown: 4734, images: 3774, padded: 4014, sides: 2784}
+    check(f"{call}[1]", number(3054), bytes_moved, traps)
     call = "conv_cost((3, 2, 9, 6), (4, 2, 5, 3), 1, 0, 4)"
-    check(f"{call}[0]", 14400, operations, {batch: 4800, grown: 38880})
+    check(f"{call}[0]", number(14400), operations, {batch: 4800, grown: 38880})
     once = "an add reads two tensors and writes one"
     twice = "a batch norm in training reads its input twice: statistics first, then the result"
     both = "what is read counts, and what is written"
-    check('moved("relu", (2, 3, 4, 5), 2)', 480, streams, {both: 240, four: 960})
-    check('moved("add", (1, 8, 4, 4), 4)', 1536, streams, {once: 1024, both: 512})
-    check('moved("batch norm", (4, 2, 8, 8), 2)', 3072, streams, {twice: 2048, four: 6144})
+    backward = "forward a batch norm moves three tensors: two readings, one writing"
+    check('moved("relu", (2, 3, 4, 5), 2)', number(480), streams, {both: 240, four: 960})
+    check('moved("add", (1, 8, 4, 4), 4)', number(1536), streams, {once: 1024, both: 512})
+    traps = {twice: 2048, four: 6144, backward: 4096}
+    check('moved("batch norm", (4, 2, 8, 8), 2)', number(3072), streams, traps)
     ### BEGIN HIDDEN TESTS
     from random import Random
 
@@ -574,75 +596,78 @@ with task("t10_3"):
         flops, total, outputs = t10_3_torch(*shapes, stride, padding, width)
         call = f"conv_cost({shapes[0]}, {shapes[1]}, {stride}, {padding}, {width})"
         traps = {fused: flops // 2, depth: flops // c, batch: flops // n}
-        check(f"{call}[0]", flops, operations, traps)
+        check(f"{call}[0]", number(flops), operations, traps)
         traps = {bare: total - width * k * c * r * s, four: 4 * total // width}
         traps[images] = total + (n - 1) * width * k * c * r * s
         if width == 4:
             del traps[four]
-        check(f"{call}[1]", total, bytes_moved, traps)
+        check(f"{call}[1]", number(total), bytes_moved, traps)
         tensors = {"relu": 2, "add": 3, "batch norm": 3}
         for op, count in tensors.items():
             right = count * torch.empty(shapes[0], dtype=torch.uint8, device="meta").nbytes * width
-            check(f"moved({op!r}, {shapes[0]}, {width})", right, streams)
+            check(f"moved({op!r}, {shapes[0]}, {width})", number(right), streams)
     ### END HIDDEN TESTS
 
 # %% [markdown]
 r"""
-Operations per byte are called **arithmetic intensity**. Take a 3×3 convolution from the second
-stage of ResNet50 and the batch norm behind it, 256 images, in FP32 and FP16 (the library's count):
+Operations per byte are called **arithmetic intensity**. The library counts those of all layers of a
+ResNet50 with 256 images, in FP32 and with AMP. It rehearses a training step and computes nothing;
+that takes some seconds for each recipe:
 """
 
-# %%
+# %% tags=["nbval-ignore-output"]
 import torch
+from torchvision.models import resnet50
 
 from ampcourse.benchmark.layers import workload
-
-block = torch.nn.Sequential(
-    torch.nn.Conv2d(128, 128, 3, padding=1, bias=False), torch.nn.BatchNorm2d(128), torch.nn.ReLU()
-)
-# %% tags=["nbval-ignore-output"]
-for recipe in ("fp32", "amp-fp16"):
-    for kernel in workload(block, (256, 128, 28, 28), recipe).kernels:
-        if kernel.phase == "forward" and kernel.kind in ("convolution", "batch norm", "relu"):
-            print(f"{recipe:8} {kernel.kind:11} {kernel.flops / 1e9:5.0f} GFLOP", end=" ")
-            print(f"{kernel.bytes / 1e6:4.0f} MB, {kernel.flops / kernel.bytes:4.0f} per byte")
-
-# %% [markdown]
-r"""
-The convolution lies far above every ridge: arithmetic limits it, and Tensor Cores help. Batch norm
-and ReLU lie below: memory limits them, and a faster multiplier does nothing. **But their numbers
-are half as long, so they take half the time.** That is the second gain of AMP, and it needs no
-Tensor Cores.
-
-(The count takes batch norm's and ReLU's own arithmetic as 0: it is done long before their bytes
-are there.)
-
-Now all layers of ResNet50. A rehearsal counts its kernels without computing anything; that takes
-some seconds for each recipe:
-"""
-
-# %% tags=["nbval-ignore-output"]
-from torchvision.models import resnet50
 
 net = resnet50()
 works = {"fp32": workload(net, (256, 3, 224, 224), "fp32")}
 
 # %% tags=["nbval-ignore-output"]
 works["amp-fp16"] = workload(net, (256, 3, 224, 224), "amp-fp16")
+names = {"layer2.1.conv2": "3×3 conv", "layer2.1.conv3": "1×1 conv", "layer2.1.bn2": "batch norm"}
+
+# %% tags=["nbval-ignore-output"]
 for recipe, work in works.items():
-    print(f"{recipe:8} {len(work.kernels)} kernels, {work.flops / 1e12:.1f} TFLOP", end=", ")
-    print(f"{work.bytes / 1e9:.0f} GB: {work.intensity:.0f} operations per byte")
+    print(f"{recipe}, whole step: {work.flops / 1e12:.1f} TFLOP", end=", ")
+    print(f"{work.bytes / 1e9:.0f} GB, {work.intensity:.0f} operations per byte")
+    for kernel in work.kernels:
+        one = kernel.kind in ("convolution", "batch norm") and kernel.phase == "forward"
+        if one and kernel.layer in names:
+            print(f"  {names[kernel.layer]:10} {kernel.flops / 1e9:3.0f} GFLOP", end=", ")
+            print(f"{kernel.bytes / 1e6:4.0f} MB, {kernel.flops / kernel.bytes:4.0f} per byte")
 
 # %% [markdown]
 r"""
-Hold that against the ridges above: with AMP **the whole step lies below the ridge of every card
-with Tensor Cores**, although its convolutions lie above. Look at them one by one. The line is the
-roof: to the left memory limits, to the right arithmetic. Each dot is a layer, forward and
-backward, and the cross is a convolution of your own, to move.
+This 3×3 convolution lies far above every ridge: arithmetic limits it, and Tensor Cores help. Batch
+norm lies below: memory limits it, and a faster multiplier does nothing. **But its numbers are half
+as long, so it takes half the time.** That is the second gain of AMP, and it needs no Tensor Cores.
+(The count takes a batch norm's own arithmetic as 0: it is done long before the bytes are there.)
+
+The 1×1 convolution lies between, and so does **the whole step: with AMP below the ridge of every
+card with Tensor Cores**. How many layers do, forward and backward together?
+"""
+
+# %% tags=["nbval-ignore-output"]
+from ampcourse.benchmark.roofline import step_limit
+
+for name in ("V100", "A100", "RTX 4090", "T4", "H200", "H100"):
+    layers = step_limit(works["amp-fp16"], name).layers
+    convs = [layer.intensity for layer in layers if layer.kind == "convolution"]
+    ridge = DEVICES[name].ridge("fp16")
+    below = sum(intensity < ridge for intensity in convs)
+    print(f"{name:8}  ridge {ridge:3.0f}, below it {below} of {len(convs)} convolutions")
+
+# %% [markdown]
+r"""
+Look at them one by one. The line is the roof: to the left memory limits, to the right arithmetic.
+Each dot is a layer, forward and backward, and the cross is a convolution of your own, to move.
 
 1. On the V100, with AMP: which layers touch the flat roof? Where does the step's time go?
 2. Make your convolution 1×1 with few channels. Which side is it on now?
-3. Change to the H200. The roof rises by eight; what became of the layers?
+3. Change to the H200. Its flat roof is eight times as high, its slope 5.3 times as steep. What does
+   that do to the convolutions just right of the V100's ridge?
 4. On the GTX 1080 Ti, switch from FP32 to AMP. Which dots move, and which roof does?
 """
 
@@ -653,29 +678,36 @@ roofline_explorer(works, device="V100", recipe="amp-fp16")
 
 # %% [markdown]
 r"""
+(1: all 3×3 convolutions and 20 of the 36 that are 1×1; where the time goes comes next. 2: to the
+left, where its bytes take the time. 3: the ridge moves to the right, past 13 of them: now memory
+limits those. 4: all dots move to the right, since they have half the bytes; the roof stays.)
+
 Add the least times of all kernels, and you have what a step needs at least, and its parts. On a
 V100, FP32 above and AMP below:
 """
 
 # %%
 from ampcourse.benchmark.roofline import ratio as limit_ratio
-from ampcourse.benchmark.roofline import step_limit
 from ampcourse.plotting.roofline import time_by_kind
 
 # %% tags=["nbval-ignore-output"]
 limits = {recipe: step_limit(work, "V100") for recipe, work in works.items()}
-parts = {recipe: limit.by_kind for recipe, limit in limits.items()}
+parts = {"FP32": limits["fp32"].by_kind, "AMP": limits["amp-fp16"].by_kind}
 shares = {recipe: limit.by_kind["convolution"] / limit.seconds for recipe, limit in limits.items()}
 words = (
     f"Convolutions take {shares['fp32']:.0%} of the least time in FP32, {shares['amp-fp16']:.0%}"
 )
 show(time_by_kind(parts), alt=f"{words} with AMP; batch norm, ReLU and sums take the rest.")
-print(f"at most {limit_ratio(limits['fp32'], limits['amp-fp16']):.2f} times as fast, modelled")
+print(f"modelled: {limit_ratio(limits['fp32'], limits['amp-fp16']):.2f} times as fast")
 
 # %% [markdown]
 r"""
 The convolutions shrink by far more than the rest, and then the rest is what remains. That is why
 the ratio of two peaks (8.0 on a V100) is not the speed-up of a network.
+
+Mind what such a ratio is. No *run* can be faster than its limit. The ratio of two limits is what
+you get if both runs come equally near to theirs; against a baseline that stayed far below its own,
+AMP can look better. A larger factor is a reason to look at the baseline.
 
 ### t10_4 · Predict a ratio
 A layer is a dict: its `kind`, its `flops`, and how many `numbers` it moves. A device has peaks in
@@ -689,8 +721,8 @@ time.
 | `"other"` (batch norm, ReLU) | no arithmetic, 4 bytes | the same | 2 bytes |
 | `"optimizer"` | no arithmetic, 4 bytes | the same | 4 bytes: weights stay FP32 |
 
-`predict` returns how many times as fast a step of these layers, one after the other, can be at most
-with recipe `after` as it can with recipe `before`.
+`predict` returns the ratio of two limits: the least time of a step of these layers, one after the
+other, with recipe `before`, over that with recipe `after`.
 """
 
 # %% tags=["setup"]
@@ -715,7 +747,7 @@ def least_time(layer, device, recipe):
 
 
 def predict(layers, device, before, after):
-    """Return how many times as fast the layers can be at most."""
+    """Return the layers' least time with `before` over that with `after`."""
     ### BEGIN SOLUTION
     first, second = (sum(least_time(x, device, r) for x in layers) for r in (before, after))
     return first / second
@@ -753,6 +785,9 @@ with task("t10_4"):
     check(call.format("fp32", "amp"), ulps(0.52 / 0.12, 64), total, traps)
     traps = {"peaks of TF32 and FP16 are not all of it": 2.0, halves: 0.22 / 0.17}
     check(call.format("tf32", "amp"), ulps(0.22 / 0.12, 64), total, traps)
+    bytes_too = "without Tensor Cores fewer bytes still save time"
+    plain = 'float(predict([CONV, NORM, MOMENTUM], TOY | {"fp16": 10.0}, "fp32", "amp"))'
+    check(plain, ulps(0.52 / 0.47, 64), total, {bytes_too: 1.0, both: 0.524 / 0.472})
     ### BEGIN HIDDEN TESTS
     from fractions import Fraction
     from random import Random
@@ -806,8 +841,10 @@ with task("t10_4"):
 r"""
 ## Six cards, and what was measured on them
 
+(And here for the second.)
+
 The same sum for more cards: modelled limits of ResNet50, 224 pixels, channels last, in images a
-second. They are limits, with the data sheet's clock and no gap between kernels; good runs reach two
+second, with the data sheet's clock and no gap between kernels. The good runs shown below reach two
 thirds to nine tenths of them.
 """
 
@@ -815,7 +852,7 @@ thirds to nine tenths of them.
 from dataclasses import replace
 
 
-def limit(device, recipe, layout="NHWC"):
+def limit(device, recipe, layout="NHWC", works=works):
     work = replace(works["amp-fp16" if recipe == "amp-fp16" else "fp32"], recipe=recipe)
     return step_limit(work, device, layout).images_per_second
 
@@ -829,71 +866,91 @@ for name in ("GTX 1080 Ti", "T4", "V100", "RTX 4090", "A100", "H200"):
 
 # %% [markdown]
 r"""
-**Why a GTX 1080 Ti gains 1.00.** Its arithmetic is no faster in FP16, so only the layers that
-memory limits can gain, and the model allows 1.25. The published run (ResNet18, PyTorch 1.6) shows
-64.9 minutes against 64.7, and 38 % less memory: what the shorter numbers saved, casts and older
-kernels spent. Memory is saved on any chip, since a number stored is half as long; time only where
-something waited for those bytes or computes faster.
+**No Tensor Cores.** On a GTX 1080 Ti only the layers that memory limits can gain. A published run
+gained nothing there: a ResNet18 at 256 pixels
+([hoya012](https://github.com/hoya012/automatic-mixed-precision-tutorials-pytorch), PyTorch 1.6).
+That network's own limits:
+"""
 
-**TF32 hides in the baseline.** From the A100 on, PyTorch computes FP32 *convolutions* in TF32
-unless told otherwise, while matrix products stay in FP32. What yours is set to:
+# %% tags=["nbval-ignore-output"]
+from torchvision.models import resnet18
+
+from ampcourse.benchmark import records
+
+found = {r.hardware: r for r in records("published")}
+pascal, image = found["GTX 1080 Ti"], (256, 3, 256, 256)
+small_net = {recipe: workload(resnet18(), image, recipe) for recipe in works}
+rates = [limit("GTX 1080 Ti", recipe, works=small_net) for recipe in small_net]
+print(f"limits: {rates[0]:.0f} and {rates[1]:.0f} images/s, {rates[1] / rates[0]:.2f} times")
+a, b = pascal.baseline, pascal.amp
+print(f"published: {a.value} and {b.value} minutes, memory {b.memory_mb / a.memory_mb - 1:.0%}")
+
+# %% [markdown]
+r"""
+Those minutes are a whole training with its loader. Where the rest of the gain went, nobody
+measured: casts, the kernels of 2020 and the loader are all possible. Memory is saved on any chip,
+since a number stored is half as long; time only where something waited for those bytes or computes
+faster.
+
+**TF32 hides in the baseline.** From the A100 on, PyTorch 1.12 and later compute FP32 *convolutions*
+in TF32 unless told otherwise, and matrix products in FP32 (1.7 to 1.11: both in TF32). TF32 is on
+the Tensor Cores already, at half of FP16's rate and with FP32's bytes. So the model has 2.0 for AMP
+on an A100 with such a baseline, not 5.9, and "AMP does little on my A100" may only say that the
+baseline was fast. A comparison names its baseline; to make it FP32, set
+`torch.backends.fp32_precision = "ieee"`. What yours is set to:
 """
 
 # %% tags=["nbval-ignore-output"]
 print("convolutions:", torch.backends.cudnn.conv.fp32_precision)
-print("matrix products:", torch.backends.cuda.matmul.fp32_precision, "(none: as FP32)")
+print("matrix products:", torch.backends.cuda.matmul.fp32_precision, '("none" is FP32)')
 
 # %% [markdown]
 r"""
-Against such a baseline a factor of 2.0 is all there is on an A100, not 5.9: TF32 is on the Tensor
-Cores already, at half of FP16's rate and with FP32's bytes. (On the RTX 4090 TF32's quoted peak is
-no higher than FP32's, so the limit is 2.0 over both.) So "AMP does nothing" is often said of a
-card on which the baseline was already fast; the 1.31 of an article's 4090 has such a baseline in
-all likelihood. A comparison names its baseline; to make it FP32, set
-`torch.backends.fp32_precision = "ieee"`.
-
 **Layout.** Tensor Cores want images with channels last (NHWC,
-`model.to(memory_format=torch.channels_last)`, the images as well). With channels first, each image
-is laid out anew on its way into a convolution and out of it. Published rows beside the model,
-**layouts matched**:
+`model.to(memory_format=torch.channels_last)`, the images as well). With channels first (NCHW), each
+image is usually laid out anew on its way into a convolution and out of it. Two published rows
+([NVIDIA](https://github.com/NVIDIA/DeepLearningExamples/tree/master/PyTorch/Classification/ConvNets/resnet50v1.5),
+rounded rates) beside the model, each side **in the layout it ran in**:
 """
-
-# %%
-from ampcourse.benchmark import records
-
-found = {r.hardware: r for r in records("published")}
 
 # %% tags=["nbval-ignore-output"]
 for hardware, base in (("V100 16 GB", "fp32"), ("A100 80 GB", "tf32")):
     run, name = found[hardware], hardware.split()[0]
+    batch = run.flags["batch"]
+    print(f"{name}: {base.upper()}, NCHW, batch {run.flags.get('baseline_batch', batch)}", end="")
+    print(f" to AMP, NHWC, batch {batch}")
     slow, fast = limit(name, base, "NCHW"), limit(name, "amp-fp16", "NHWC")
-    print(f"{name}, {base.upper()} in NCHW to AMP in NHWC")
-    for word, a, b in (("published", run.baseline.value, run.amp.value), ("limit", slow, fast)):
+    for word, a, b in (("published", run.baseline.value, run.amp.value), ("limits", slow, fast)):
         print(f"  {word:9} {a:5.0f} to {b:5.0f} images/s: {b / a:.2f}")
-    print(f"  limit with both in NHWC: {fast / limit(name, base, 'NHWC'):.2f}")
+    print(f"  limits, both NHWC: {fast / limit(name, base, 'NHWC'):.2f}")
 
 # %% [markdown]
 r"""
-So the A100's 2.63 holds two changes: with TF32 in NHWC as well, 2.0 would have been the most. And
-layout alone, AMP on both sides, published by
+So the A100's 2.63 holds two changes, and the V100's 3.27 three: the batch changed, too, of which
+the model knows nothing. Layout alone, AMP on both sides, published by
 [timm](https://github.com/huggingface/pytorch-image-models/tree/main/results) for training on an RTX
-3090 (batch 512, 224 pixels, PyTorch 1.12), quoted here:
+3090 (224 pixels, batch 512, the transformer's 384, PyTorch 1.12), quoted here:
 """
 
 # %%
-quoted = {"resnet50": (826, 1218), "vit_small_patch16": (1053, 1058), "regnetx_004": (2695, 1781)}
+quoted = {
+    "resnet50": (826, 1218),
+    "resnext50_32x4d": (663, 1001),
+    "vit_small_patch16": (1053, 1058),
+    "regnetx_004": (2695, 1781),
+}
 for model, (nchw, nhwc) in quoted.items():
     print(f"{model:18} NCHW {nchw:4}, NHWC {nhwc:4} images/s: {nhwc / nchw:.2f}")
 
 # %% tags=["nbval-ignore-output"]
 nchw, nhwc = (limit("RTX 3090", "amp-fp16", layout) for layout in ("NCHW", "NHWC"))
-print(f"limit, resnet50    NCHW {nchw:4.0f}, NHWC {nhwc:4.0f} images/s: {nhwc / nchw:.2f}")
+print(f"limits, resnet50   NCHW {nchw:4.0f}, NHWC {nhwc:4.0f} images/s: {nhwc / nchw:.2f}")
 
 # %% [markdown]
 r"""
-The ResNet gains what the model says, the vision transformer has hardly a convolution and gains
-nothing, and the RegNet, whose convolutions come in groups, **loses** a third: for those the kernels
-of that version were worse in NHWC. Measure; do not believe.
+The ResNet gains about what the model says. The vision transformer has hardly a convolution and
+gains nothing. The RegNet **loses** a third, while the ResNeXt, also with convolutions in groups,
+gains half: nobody can tell from the name. Measure; do not believe.
 
 **`torch.compile`** merges batch norm, ReLU and sums into fewer kernels, so that their numbers are
 moved less often. In the model that is worth, with AMP:
@@ -906,25 +963,11 @@ for name in ("V100", "A100", "H200"):
 
 # %% [markdown]
 r"""
-A published pair to be careful with: timm's ResNet50 on an RTX 4090 (PyTorch 2.4, AMP, NCHW) goes
-from 4218 images/s to 8237 compiled, a factor of 1.95. It is inference, and the batch went from 1024
-to 256. A good number for somebody who serves such a model; it says nothing of your training.
-
-**And BF16?** Same peak as FP16 wherever Tensor Cores know it, from the A100's generation on. Ask
+**BF16** has the same peak as FP16 wherever Tensor Cores know it, from the A100's generation on. Ask
 the right question, though. A T4 answers True to `torch.cuda.is_bf16_supported()`
-([Soup#387](https://github.com/MakazhanAlpamys/Soup/issues/387)), since it can hold such a number:
-"""
-
-# %%
-import inspect
-
-print(inspect.signature(torch.cuda.is_bf16_supported))
-
-# %% [markdown]
-r"""
-It computes them by emulation, in FP32 with conversions.
-`is_bf16_supported(including_emulation=False)` says whether there is hardware; *supported* never
-means *fast*.
+([Soup#387](https://github.com/MakazhanAlpamys/Soup/issues/387)): it computes such numbers by
+emulation, in FP32 with conversions. `is_bf16_supported(including_emulation=False)` says whether
+there is hardware; *supported* never means *fast*.
 
 ## Predict, then measure: your CPU
 
@@ -972,16 +1015,20 @@ for name, x, op in (("product", square, torch.mm), ("sum", long, torch.add)):
         runs[dtype] = partial(op, a, a, out=torch.empty_like(a))
     times = interleaved(runs, rounds=21, warm_up=2)
     measured = ratio(times[torch.float32], times[torch.bfloat16])
-    print(f"{name}: BF16 over FP32 predicted {predicted[name]:.2f}, measured {measured}")
+    sides = (measured.low > 1, "faster"), (measured.high < 1, "slower"), (True, "not shown")
+    word = next(word for holds, word in sides if holds)
+    print(f"{name}, BF16: predicted {predicted[name]:.2f}, measured {measured}: {word}")
 
 # %% [markdown]
 r"""
-- *The product* follows the peaks, since that is how they were found. Far below 1: the CPU has no
-  bf16 instructions, converts each number and multiplies in FP32. Above 1: it has them.
-- *The sum* should halve its time on any CPU. Where it does not, the conversions are the limit
-  and not the memory, or the caches held part of the arrays. Without a model nobody would notice.
+The last words are t10_2's verdict: "not shown" says that this run decides nothing, and a wide
+interval that the machine was busy. On a quiet one:
 
-Where an interval is wide, the machine was busy: run the cell again.
+- *The product* follows the peaks, since that is how they were found. Far below 1, the CPU usually
+  has no bf16 instructions, converts each number and multiplies in FP32; far above 1, it usually
+  has them.
+- *The sum* halves its time where memory is the limit. Where it does not, conversions may be the
+  limit, or the caches held part of the arrays. Without a model nobody would notice.
 
 ## Who waits for whom
 
@@ -1040,9 +1087,8 @@ question on a GPU has two lanes, one for the host, one for the device.
 
 Here is a step of ResNet50 on an H200 with AMP, batch 256, **as a model has it, not as a
 measurement**: every kernel takes its least time on the roofline, and the host needs 25 µs to issue
-one. (For whole steps of this net Python took 10 to 17 ms on the CPU of a virtual machine, which is
-about that for each kernel.) First with images of 224 pixels, then of 28; both figures show one
-millisecond from the middle of the step.
+one, an assumption. First with images of 224 pixels, then of 28; both figures show one millisecond
+from the middle of the step.
 """
 
 # %% tags=["nbval-ignore-output"]
@@ -1055,17 +1101,20 @@ h200 = {
 # %% tags=["nbval-ignore-output"]
 from ampcourse.plotting.timeline import timelines
 
-words = "Modelled millisecond. 224 pixels: the device works without a gap. 28 pixels: it waits."
+words = (
+    "Modelled millisecond; the host issues kernels all the time. "
+    "224 pixels: the device works without a gap. 28 pixels: it waits for the host."
+)
 show(timelines(h200, start=6000, end=7000), alt=words)
 for name, trace in h200.items():
     print(f"{name}: {trace.length / 1000:4.1f} ms, device busy {trace.device_busy:.0%}", end=", ")
-    print(f"issuing until {trace.issue_share:.0%} of the step")
+    print(f"host issuing {trace.issue_share:.0%}")
 
 # %% [markdown]
 r"""
-With 224 pixels the host runs ahead and then waits: the device is the bottleneck. With 28 pixels
-each kernel is over long before the next one comes. Such a step is **host-bound**, and precision
-cannot help it. Against FP32 at 28 pixels:
+With 224 pixels the host is far ahead of the device, and later in the step it waits: the device is
+the bottleneck. With 28 pixels each kernel is over long before the next one comes. Such a step is
+**host-bound**, and precision cannot help it. Against FP32 at 28 pixels:
 """
 
 # %% tags=["nbval-ignore-output"]
@@ -1076,19 +1125,24 @@ for recipe in ("fp32", "amp-fp16"):
     gpu_ms = trace.device_busy * trace.length / 1000
     print(f"{recipe:8} {len(tiny[recipe].kernels)} kernels, {gpu_ms:.1f} ms on the GPU", end=", ")
     print(f"{trace.length / 1000:.1f} ms a step")
-print(f"AMP is {small['fp32'].length / small['amp-fp16'].length:.2f} times as fast")
+print(f"AMP is {small['fp32'].length / small['amp-fp16'].length:.2f} times as fast", end=", ")
+print(f"the kernels' ratio {len(tiny['fp32'].kernels) / len(tiny['amp-fp16'].kernels):.2f}")
 
 # %% [markdown]
 r"""
 On the GPU AMP is three times as fast, and the step takes **longer**: autocast adds casts, each of
-them a kernel more to issue. That is the likely story of the ResNet20 at the top of this lesson; the
-answer it got was that a small network or batch leaves little to accelerate. The cure is more work
-in each kernel (larger batch, larger images), fewer kernels (a fused optimizer, `torch.compile`), or
-issuing all of them at once (CUDA graphs, `mode="reduce-overhead"`).
+them a kernel more to issue. That is the likely story of the ResNet20 at the top of this lesson. The
+cure is more work in each kernel (larger batch, larger images), fewer kernels (a fused optimizer,
+`torch.compile`), or issuing all of them at once (CUDA graphs, `mode="reduce-overhead"`).
 
-One figure tells it: the **share of the step that is over when the last kernel is issued**. Near 0
-the device is far behind; above 0.9 the host set the pace.
+One number tells it: the **share of the step that the host spends issuing**. Near 0 the device is
+the bottleneck; above 0.9 the host set the pace. What the host *waits* does not count. GradScaler
+looks at the gradients once per step, so the host waits before the optimizer, and the last launches
+come late in any FP16 step: that does not make it host-bound.
+"""
 
+# %% [markdown]
+r"""
 ### t10_5 · Read a trace
 A trace is a list of events `(lane, kind, start, end)` in microseconds, in no particular order, from
 any zero: `("host", "launch", …)`, `("host", "wait", …)`, `("host", "load", …)` or `("device",
@@ -1096,10 +1150,10 @@ any zero: `("host", "launch", …)`, `("host", "wait", …)`, `("host", "load", 
 end.
 
 `read(trace)` returns `(busy, issue, bound)`: the share of the step in which the device did
-anything; the share that is over when the last **launch** ends; and `"host"` if `issue` is above
-0.9, else `"device"` if `busy` is at least 0.9, else `"neither"`. `amp_ratio` returns how many
-times as fast the step of trace `after` is, or None if either of the two is bound by its host: then
-it is no speed-up of AMP's.
+anything; the share that the host spends in **launches** (they never overlap); and `"host"` if
+`issue` is above 0.9, else `"device"` if `busy` is at least 0.9, else `"neither"`. `amp_ratio`
+returns how many times as fast the step of trace `after` is, or None if either of the two is bound
+by its host: then it is no speed-up of AMP's. Every trace has a launch and a kernel.
 """
 
 # %% tags=["setup"]
@@ -1113,18 +1167,26 @@ LARGE = [
     ("device", "kernel", 305, 400),
     ("host", "wait", 100, 400),
 ]
+SCALED = [
+    ("host", "launch", 0, 60),
+    ("device", "kernel", 20, 900),
+    ("host", "wait", 60, 900),
+    ("host", "launch", 900, 980),
+    ("device", "kernel", 920, 1000),
+    ("host", "wait", 980, 1000),
+]
 
 
 # %% task="t10_5" forbids=["ampcourse.benchmark"]
 def read(trace):
-    """Return (share the device is busy, share until the last launch ends, what binds)."""
+    """Return (share the device is busy, share in launches, what binds)."""
     ### BEGIN SOLUTION
     first, last = min(e[2] for e in trace), max(e[3] for e in trace)
     busy, reached = 0, first
     for _, _, start, end in sorted((e for e in trace if e[0] == "device"), key=lambda e: e[2]):
         busy += max(0, end - max(start, reached))
         reached = max(reached, end)
-    issued = max(end for _, kind, _, end in trace if kind == "launch") - first
+    issued = sum(end - start for _, kind, start, end in trace if kind == "launch")
     shares = busy / (last - first), issued / (last - first)
     bound = "host" if shares[1] > 0.9 else "device" if shares[0] >= 0.9 else "neither"
     return *shares, bound
@@ -1144,34 +1206,49 @@ def amp_ratio(before, after):
 # %% check="t10_5" points=6
 with task("t10_5"):
     busy = "the device's time that any kernel covers, over the step from first start to last end"
-    issue = "when the last launch ends, counted from the start of the step, over its length"
+    issue = "the time in launches, over the step from first start to last end"
     binds = "issue above 0.9: host; else busy of at least 0.9: device; else neither"
     claim = "a ratio is AMP's only if neither of the two steps is host-bound"
     twice = "kernels that overlap are counted twice: take the time that any of them covers"
     waiting = "a wait issues nothing: only launches count"
+    late = "the host waited here for the device: a late last launch does not make waiting issuing"
+    reading = "reading a batch is no launch"
     zero = "this trace does not start at 0: count from its first start"
-    check("read(SMALL)[0]", ulps(24 / 106, 2), busy, {"of the time of the launches": 0.24})
-    check("read(SMALL)[1]", ulps(100 / 106, 2), issue)
-    check("read(LARGE)[0]", ulps(375 / 400, 2), busy)
-    check("read(LARGE)[1]", ulps(100 / 400, 2), issue, {waiting: 1.0})
-    streams = '[("host", "launch", 0, 10), ("device", "kernel", 10, 70), '
-    streams += '("device", "kernel", 50, 90), ("device", "kernel", 20, 40)]'
+    check("read(SMALL)[0]", ulps(24 / 106, 64), busy, {"of the time of the launches": 0.24})
+    check("read(SMALL)[1]", ulps(100 / 106, 64), issue)
+    check("read(LARGE)[0]", ulps(375 / 400, 64), busy)
+    check("read(LARGE)[1]", ulps(100 / 400, 64), issue, {waiting: 1.0})
+    check("read(SCALED)[1]", ulps(140 / 1000, 64), issue, {late: 0.98, waiting: 1.0})
+    shuffled = "events come in no particular order: sort them"
+    streams = '[("device", "kernel", 50, 90), ("device", "kernel", 10, 70), '
+    streams += '("device", "kernel", 20, 40), ("host", "launch", 0, 10)]'
     nested = "a kernel that ends earlier than one before it hides nothing of that one"
-    traps = {twice: 120 / 90, nested: 100 / 90}
-    check(f"read({streams})[0]", ulps(80 / 90, 2), busy, traps)
-    late = "[(lane, kind, start + 900, end + 900) for lane, kind, start, end in LARGE]"
-    check(f"read({late})[1]", ulps(100 / 400, 2), issue, {zero: 1000 / 1300, waiting: 1.0})
-    check(f"read({late})[0]", ulps(375 / 400, 2), busy, {zero: 375 / 1300})
+    traps = {twice: 120 / 90, nested: 100 / 90, shuffled: 40 / 90}
+    check(f"read({streams})[0]", ulps(80 / 90, 64), busy, traps)
+    moved_on = "[(lane, kind, start + 900, end + 900) for lane, kind, start, end in LARGE]"
+    check(f"read({moved_on})[1]", ulps(100 / 400, 64), issue, {zero: 100 / 1300, waiting: 1.0})
+    check(f"read({moved_on})[0]", ulps(375 / 400, 64), busy, {zero: 375 / 1300})
     idle = "a device that waits need not wait for launches: look at issue first"
     loading = '[("host", "load", 0, 50), ("host", "launch", 50, 60), ("device", "kernel", 60, 100)]'
+    check(f"read({loading})[1]", ulps(0.1, 64), issue, {reading: 0.6})
     check("[read(t)[2] for t in (SMALL, LARGE)]", ["host", "device"], binds)
+    check("read(SCALED)[2]", "device", binds, {"issuing is not what this host does": "host"})
     check(f"read({loading})[2]", "neither", binds, {idle: "host"})
+    first = "both above 0.9: the rule asks for the host first"
+    level = '[("host", "launch", 0, 95), ("device", "kernel", 5, 100)]'
+    check(f"read({level})[2]", "host", binds, {first: "device"})
+    step = "the step lasts until the last end, of the host as well"
+    tail = '[("host", "launch", 0, 10), ("device", "kernel", 10, 30), ("host", "load", 10, 40)]'
+    check(f"read({tail})[0]", ulps(0.5, 64), busy, {step: 20 / 30})
     last = "look at both traces: the baseline can be host-bound, too"
     fast = "AMP made this step host-bound: the ratio is what the host allowed"
     quick = "[(lane, kind, start // 2, end // 2) for lane, kind, start, end in LARGE]"
-    check(f"amp_ratio(LARGE, {quick})", ulps(2.0, 2), claim, {"upside down": 0.5})
+    traps = {"upside down": 0.5, "neither of the two is host-bound": None}
+    check(f"amp_ratio(LARGE, {quick})", ulps(2.0, 64), claim, traps)
     check("amp_ratio(LARGE, SMALL)", None, claim, {fast: 400 / 106})
     check("amp_ratio(SMALL, LARGE)", None, claim, {last: 106 / 400})
+    gap = "None is for a host that binds: loading is slow, too, but not that"
+    check(f"amp_ratio({loading}, LARGE)", ulps(0.25, 64), claim, {gap: None, "upside down": 4.0})
     ### BEGIN HIDDEN TESTS
     from random import Random
 
@@ -1179,14 +1256,17 @@ with task("t10_5"):
 
     t10_5_random = Random(1005)
 
-    def t10_5_trace(kernels, launch, need, load, overlap):
+    def t10_5_trace(kernels, launch, need, load=0, overlap=0, looks=False, after=0):
         """Return a step in shuffled order, from an odd zero."""
-        zero = t10_5_random.randrange(10**6)
+        zero = t10_5_random.randrange(1000)
         events, host, free = [], zero, zero
         if load:
             events.append(("host", "load", zero, zero + load))
             host = free = zero + load
-        for _ in range(kernels):
+        for k in range(kernels):
+            if looks and k == kernels - 1 and free > host:
+                events.append(("host", "wait", host, free))
+                host = free
             events.append(("host", "launch", host, host + launch))
             host += launch
             length = t10_5_random.randrange(need // 2, need * 2) + 1
@@ -1195,6 +1275,8 @@ with task("t10_5"):
             free = max(free, begin + length)
         if free > host:
             events.append(("host", "wait", host, free))
+        if after:
+            events.append(("host", "load", max(host, free), max(host, free) + after))
         t10_5_random.shuffle(events)
         return events
 
@@ -1202,40 +1284,49 @@ with task("t10_5"):
         """Return shares and verdict, each microsecond marked on a ruler."""
         starts, ends = np.array([e[2:] for e in trace]).T
         first, length = int(starts.min()), int(ends.max() - starts.min())
-        ruler = np.zeros(length, bool)
-        for lane, _, start, end in trace:
-            if lane == "device":
-                ruler[start - first : end - first] = True
-        issued = int(max(e[3] for e in trace if e[1] == "launch")) - first
-        shares = int(np.count_nonzero(ruler)) / length, issued / length
+        ruler = np.zeros((2, length), bool)
+        for lane, kind, start, end in trace:
+            if kind in ("kernel", "launch"):
+                ruler[int(lane == "host"), start - first : end - first] = True
+        shares = tuple(np.count_nonzero(ruler, axis=1) / length)
         bound = "device" if shares[0] >= 0.9 else "neither"
-        return *shares, "host" if shares[1] > 0.9 else bound, length
+        return *map(float, shares), "host" if shares[1] > 0.9 else bound, length
 
     made = []
-    for kernels, launch, need, load, overlap in (
-        (30, 25, 4, 0, 0),
-        (30, 25, 60, 0, 0),
-        (20, 10, 40, 0, 30),
-        (12, 20, 30, 500, 0),
-        (40, 9, 3, 0, 0),
-        (25, 12, 80, 0, 60),
-        (9, 10, 40, 400, 20),
-        (50, 25, 20, 0, 0),
-        (16, 14, 90, 0, 40),
-        (21, 30, 6, 100, 0),
+    for options in (
+        {"kernels": 6, "launch": 25, "need": 4},
+        {"kernels": 5, "launch": 25, "need": 70, "looks": True},
+        {"kernels": 4, "launch": 10, "need": 400, "overlap": 90},
+        {"kernels": 3, "launch": 20, "need": 30, "load": 500},
+        {"kernels": 6, "launch": 49, "need": 2},
+        {"kernels": 5, "launch": 12, "need": 300, "overlap": 80, "looks": True},
+        {"kernels": 4, "launch": 10, "need": 40, "load": 40, "overlap": 20, "looks": True},
+        {"kernels": 5, "launch": 25, "need": 20, "after": 200},
+        {"kernels": 4, "launch": 14, "need": 500, "overlap": 40, "looks": True},
+        {"kernels": 5, "launch": 30, "need": 6, "load": 12},
     ):
-        trace = t10_5_trace(kernels, launch, need, load, overlap)
+        trace = t10_5_trace(**options)
         right = t10_5_right(trace)
         made.append((trace, right))
-        check(f"read({trace})[0]", ulps(right[0], 2), busy)
-        check(f"read({trace})[1]", ulps(right[1], 2), issue)
+        check(f"read({trace})[0]", ulps(right[0], 64), busy)
+        check(f"read({trace})[1]", ulps(right[1], 64), issue)
         check(f"read({trace})[2]", right[2], binds)
+    for border, right in (
+        ([("host", "launch", 7, 97), ("device", "kernel", 100, 107)], "neither"),
+        ([("host", "launch", 7, 98), ("device", "kernel", 100, 107)], "host"),
+        ([("host", "launch", 7, 17), ("device", "kernel", 18, 107)], "neither"),
+        ([("host", "launch", 7, 104), ("device", "kernel", 9, 107)], "host"),
+    ):
+        check(f"read({border})[2]", right, binds)
+    exactly = "a device that is busy for exactly 0.9 binds; a host that issues for 0.9 does not"
+    border = [("host", "launch", 0, 10), ("device", "kernel", 10, 100)]
+    check(f"read({border})[2]", "device", binds, {exactly: "neither"})
     for (one, first), (other, second) in zip(made, made[1:] + made[:1], strict=True):
         host = "host" in (first[2], second[2])
-        right = None if host else ulps(first[3] / second[3], 2)
+        right = None if host else ulps(first[3] / second[3], 64)
         check(f"amp_ratio({one}, {other})", right, claim)
     for (one, first), (other, second) in ((made[1], made[2]), (made[5], made[8])):
-        right = ulps(first[3] / second[3], 2)
+        right = ulps(first[3] / second[3], 64)
         check(f"amp_ratio({one}, {other})", right, claim)
     ### END HIDDEN TESTS
 
@@ -1255,15 +1346,16 @@ against taking the ratio of two rows as AMP's speed-up over a baseline that is `
 
 - `"hardware"`, `"batch"`, `"layout"`, `"compiled"`: the two rows differ in it.
 - `"tf32"`: the baseline computed in another type than it is called. It is TF32 if `tf32` is
-  allowed **and** the card can: `capability` of at least (8, 0). A CPU's is None.
+  allowed **and** the card can: `capability` of at least (8, 0).
 - `"warm-up"`: a run without warm-up steps. `"loader"`: one that read data inside the clock.
-- `"sync"`: a GPU's run without synchronisation. A CPU is done when the call returns.
+- `"sync"`: a GPU's run without synchronisation. A CPU, whose `capability` is None whatever its
+  name, is done when the call returns.
 - `"host"`: a run whose `issue` share is above 0.9. (None, as on a CPU, is no such share.)
 
 `gains(rows)` takes rows with `recipe` (`"fp32"` or `"amp"`), `batch` and `rate` in images/s, None
-where memory was too small. Return three numbers: the ratio at the **largest batch that both ran**;
-how many times as large AMP's largest batch is; and the ratio of the rates, each recipe at its own
-largest batch.
+where memory was too small. Return three numbers, each of AMP over FP32: the ratio of rates at the
+**largest batch that both ran**; of the largest batches; and of the rates, each recipe at its own
+largest batch. The two recipes need not have tried the same batches.
 """
 
 # %% tags=["setup"]
@@ -1280,7 +1372,7 @@ BASE = {
     "issue": 0.2,
 }
 CPU = {
-    "hardware": "a CPU",
+    "hardware": "EPYC",
     "capability": None,
     "synchronized": False,
     "issue": None,
@@ -1347,7 +1439,8 @@ with task("t10_6"):
     old = "a V100 has no TF32: that it is allowed changes nothing"
     named = "a ratio over TF32 is fine where TF32 is named"
     done = "a CPU is done when the call returns"
-    both = "look at both rows"
+    cold = "a cold run in either row is a fault"
+    bound = "the baseline may be host-bound"
     nothing = "nothing speaks against this one"
 
     def t10_6(change, called="fp32", base="{}"):
@@ -1364,9 +1457,15 @@ with task("t10_6"):
     check(t10_6("{}", base=v100), [], type_, {old: ["tf32"]})
     check(t10_6('{"tf32": False}', "tf32", '{"tf32": True}'), [], type_, {named: ["tf32"]})
     check(t10_6("{}", base="CPU"), [], clock, {done: ["sync"], nothing: ["host"]})
-    check(t10_6_before('{"warm_up": 0}'), ["warm-up"], clock, {both: []})
-    check(t10_6('{"issue": 0.95}'), ["host"], host, {both: []})
-    check(t10_6_before('{"issue": 0.95}'), ["host"], host, {"the baseline may be host-bound": []})
+    check(t10_6_before('{"warm_up": 0}'), ["warm-up"], clock, {cold: []})
+    check(t10_6('{"issue": 0.95}'), ["host"], host)
+    check(t10_6_before('{"issue": 0.95}'), ["host"], host, {bound: []})
+    check(t10_6('{"synchronized": False}'), ["sync"], clock)
+    check(t10_6_before('{"compiled": True}'), ["compiled"], same)
+    check(t10_6('{"hardware": "H100"}'), ["hardware"], same)
+    check(t10_6("{}", "tf32"), ["tf32"], type_)
+    loader = '{"loader": True}'
+    check(t10_6("{}", base=loader), ["loader"], clock, {"name each once": ["loader", "loader"]})
     change = '{"layout": "NCHW", "batch": 112, "tf32": True}'
     check(t10_6_before(change), ["batch", "layout", "tf32"], several)
     traps = {
@@ -1374,6 +1473,9 @@ with task("t10_6"):
         "the largest, not the first": 800 / 340,
     }
     check("float(gains(RUNS)[0])", ulps(3.0, 2), equal, traps)
+    tried = [("fp32", 64, 300.0), ("amp", 192, 990.0), ("amp", 64, 750.0), ("fp32", 112, 330.0)]
+    odd = [dict(zip(("recipe", "batch", "rate"), row, strict=True)) for row in tried]
+    check(f"float(gains({odd})[0])", ulps(2.5, 2), equal, {"at their own batches": 3.0})
     check("float(gains(RUNS)[1])", ulps(2.0, 2), larger, {"a batch that did not fit": 1.0})
     product = "the two gains do not multiply: a rate holds both already"
     check("float(gains(RUNS)[2])", ulps(1200 / 360, 2), own, {product: 6.0, "at equal batch": 3.0})
@@ -1393,6 +1495,12 @@ with task("t10_6"):
         "sync": {"synchronized": False},
         "host": {"issue": 0.91},
     }
+    for name in ("warm-up", "loader", "sync", "host"):
+        change = t10_6_faults[name]
+        check(f"list(faults(BASE | {change}, BASE | {change}, 'fp32'))", [name], several)
+    for name in ("Xeon", "Ryzen"):
+        call = f"list(faults(BASE | CPU | {{'hardware': {name!r}}}, BASE | CPU | {{'hardware': "
+        check(f"{call}{name!r}}}, 'fp32'))", [], clock)
     t10_6_reasons = dict.fromkeys(("hardware", "batch", "layout", "compiled"), same)
     t10_6_reasons |= dict.fromkeys(("warm-up", "loader", "sync"), clock) | {"host": host}
     for name, change in t10_6_faults.items():
@@ -1438,9 +1546,12 @@ with task("t10_6"):
         fits = t10_6_random.randrange(2, 4)
         more = fits + t10_6_random.randrange(1, 3)
         rates: dict[str, dict[int, Any]] = {"fp32": {}, "amp": {}}
+        # What only one of the two tried, as a search by halves leaves behind.
+        alone = steps[fits - 1] + t10_6_random.randrange(1, 9)
         for name, most in (("fp32", fits), ("amp", more)):
             for k, b in enumerate(steps):
                 rates[name][b] = float(t10_6_random.randrange(200, 900)) if k < most else None
+        rates["fp32"][alone] = float(t10_6_random.randrange(200, 900))
         rows = [
             {"recipe": name, "batch": b, "rate": rate}
             for name, of in rates.items()
@@ -1449,8 +1560,8 @@ with task("t10_6"):
         t10_6_random.shuffle(rows)
         a, b = steps[fits - 1], steps[more - 1]
         check(f"float(gains({rows})[0])", ulps(rates["amp"][a] / rates["fp32"][a], 2), equal)
-        check(f"float(gains({rows})[1])", ulps(b / a, 2), larger)
-        check(f"float(gains({rows})[2])", ulps(rates["amp"][b] / rates["fp32"][a], 2), own)
+        check(f"float(gains({rows})[1])", ulps(b / alone, 2), larger)
+        check(f"float(gains({rows})[2])", ulps(rates["amp"][b] / rates["fp32"][alone], 2), own)
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1464,9 +1575,9 @@ First your predictions:
 best = limit("H200", "amp-fp16") / limit("H200", "fp32")
 gain = small["fp32"].length / small["amp-fp16"].length
 print(f"the clock:  you said {my_clock}; 40 µs, whatever the GPU does")
-print(f"the H200:   you said {my_h200}; at most {best:.1f}, modelled")
+print(f"the H200:   you said {my_h200}; {best:.1f}, modelled")
 print(f"batch norm: you said {my_norm}; faster, it moves half the bytes")
-print(f"28 pixels:  you said {my_small}; {gain:.1f}, modelled")
+print(f"28 pixels:  you said {my_small}; {gain:.1f}, as the kernels: each is issued by Python")
 
 # %% [markdown]
 r"""
@@ -1474,31 +1585,32 @@ r"""
 - **"The average of a hundred steps is safe."** One disturbed step moves it, and the first ones do
   not belong to it (t10_1).
 - **"A is faster: I measured A, then B."** Take turns (t10_2).
-- **"Tensor Cores are eight times as fast, so training is."** Only the layers above the ridge, until
-  the others are what remains (t10_4).
-- **"AMP does not help layers that only move memory."** They move half the bytes (t10_4).
+- **"Tensor Cores are eight times as fast, so training is."** Only the layers above the ridge, and
+  not every convolution is: on an H200 30 of a ResNet50's 53 are not (t10_4).
+- **"AMP does not help layers that only move memory."** Batch norm, ReLU and sums move half the
+  bytes (t10_4). Layer norm and softmax, which autocast runs in FP32, do not.
 - **"Small nets gain, too."** What is issued one kernel at a time waits for Python, and AMP issues
   more of them (t10_5).
-- **"AMP does nothing on my card."** Look at the baseline's TF32, then at the host, then at the
-  layout.
-- **"`is_bf16_supported()` says yes, so bf16 is fast."** It may be emulation.
-- **"1979 TFLOP/s."** With half of the operands zero.
+- **"The last launch is late, so the host is the bottleneck."** It may have waited for the scaler's
+  look at the gradients (t10_5).
+- **"AMP does nothing on my card."** Look at the baseline's TF32, then at the host, the loader and
+  the layout.
 - **"Double the batch and twice the speed make four."** The rate at the larger batch holds both
   (t10_6).
 
 ## Say it aloud
 
 Warm up, wait before both readings of the clock, take turns, take the median and an interval. A
-kernel takes the longer of operations over peak and bytes over bandwidth; a step is the sum of its
-kernels. Under AMP matrix layers compute faster and all activations are half as long, and what
-remains sets the limit: between 2 and 6 for a ResNet50 on cards with Tensor Cores, 2.0 where the
-baseline was TF32, hardly anything where there are none. If Python is still issuing when 90 % of
-the step is over, the ratio is Python's. And before I believe a factor I ask: over what, at which
-batch, in which layout?
+kernel takes at least the longer of operations over peak and bytes over bandwidth; a step is the sum
+of its kernels. Under AMP matrix layers compute faster and a ResNet's activations are half as long,
+and what remains sets the limit. The model's ratio for a ResNet50 is between 2 and 6 on cards with
+Tensor Cores, 2.0 on an A100 whose baseline was TF32, and 1.1 to 1.3 where there are none. If Python
+issues for more than 90 % of the step, the ratio is Python's. And before I believe a factor I ask:
+over what, at which batch, in which layout?
 
 ## Where next
 
-Memory fell on every card above, even where time did not: `11_memory` shows where it went. The whole
+On the 1080 Ti memory fell and time did not: `11_memory` shows where it went. The whole
 comparison on ResNet50, with its accuracy, is in `14_resnet50`. On a machine with a GPU,
 `ampcourse benchmark` measures all that was modelled here.
 """

@@ -1,13 +1,11 @@
 def read(trace):
-    """Return (share the device is busy, share until the last launch ends, what binds)."""
+    """Return (share the device is busy, share in launches, what binds)."""
     first = min(start for _, _, start, _ in trace)
     length = max(end for _, _, _, end in trace) - first
-    marked = set()
-    for lane, _, start, end in trace:
-        if lane == "device":
-            marked.update(range(start, end))
-    launches = [end for _, kind, _, end in trace if kind == "launch"]
-    busy, issue = len(marked) / length, (max(launches) - first) / length
+    marked = {"kernel": set(), "launch": set(), "load": set(), "wait": set()}
+    for _, kind, start, end in trace:
+        marked[kind].update(range(start, end))
+    busy, issue = len(marked["kernel"]) / length, len(marked["launch"]) / length
     if issue > 0.9:
         return busy, issue, "host"
     return busy, issue, "device" if busy >= 0.9 else "neither"

@@ -1,9 +1,9 @@
 # message: kernels that overlap are counted twice
 def read(trace):
-    """Return (share the device is busy, share until the last launch ends, what binds)."""
+    """Return (share the device is busy, share in launches, what binds)."""
     first, last = min(e[2] for e in trace), max(e[3] for e in trace)
     busy = sum(e[3] - e[2] for e in trace if e[0] == "device")
-    issued = max(end for _, kind, _, end in trace if kind == "launch") - first
+    issued = sum(end - start for _, kind, start, end in trace if kind == "launch")
     length = last - first
     shares = busy / length, issued / length
     bound = "host" if shares[1] > 0.9 else "device" if shares[0] >= 0.9 else "neither"

@@ -1,12 +1,12 @@
 # message: the baseline can be host-bound, too
 def read(trace):
-    """Return (share the device is busy, share until the last launch ends, what binds)."""
+    """Return (share the device is busy, share in launches, what binds)."""
     first, last = min(e[2] for e in trace), max(e[3] for e in trace)
     busy, reached = 0, first
     for _, _, start, end in sorted((e for e in trace if e[0] == "device"), key=lambda e: e[2]):
         busy += max(0, end - max(start, reached))
         reached = max(reached, end)
-    issued = max(end for _, kind, _, end in trace if kind == "launch") - first
+    issued = sum(end - start for _, kind, start, end in trace if kind == "launch")
     length = last - first
     shares = busy / length, issued / length
     bound = "host" if shares[1] > 0.9 else "device" if shares[0] >= 0.9 else "neither"

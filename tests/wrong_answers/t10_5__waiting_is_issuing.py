@@ -1,6 +1,6 @@
 # message: a wait issues nothing
 def read(trace):
-    """Return (share the device is busy, share until the last launch ends, what binds)."""
+    """Return (share the device is busy, share in launches, what binds)."""
     first, last = min(e[2] for e in trace), max(e[3] for e in trace)
     busy, reached = 0, first
     for _, _, start, end in sorted((e for e in trace if e[0] == "device"), key=lambda e: e[2]):

@@ -1,4 +1,4 @@
-# message: look at both rows
+# message: a cold run in either row is a fault
 def faults(before, after, called):
     """Return the sorted names of what speaks against this speed-up."""
     runs = before, after
