@@ -60,7 +60,7 @@ FIGURES: tuple[Figure, ...] = (
         "half weights and gradients, FP32 masters",
         "Rajbhandari et al., ZeRO, 2020, section 3.1, https://arxiv.org/abs/1910.02054",
         _HALF,
-        "2 + 2 + 12: it counts the master weights with Adam's 8 bytes, as K = 12. "
+        "2 + 2 + 12: masters and Adam's two states together are what it calls K = 12. "
         "No FP32 copy of the gradients.",
     ),
     Figure(

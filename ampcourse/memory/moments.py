@@ -1,7 +1,8 @@
 """The two moments of a training step at which most memory is held, and the batch that fits.
 
 When the forward pass ends, all activations are there and no gradient is; when the optimizer steps,
-it is the other way round. The larger of the two is a model of the peak. What kernels work in, the
+it is the other way round. The larger of the two is a lower bound of the peak: in the backward pass
+between them some of both are held, and gradients of activations are. What kernels work in, the
 input and fragments come on top: `peak.predict` and a measurement have more of it.
 """
 

@@ -31,6 +31,7 @@ USES = (
 class Prediction:
     """Bytes by use at the moment of a step when most are held, and in which phase that is.
 
+    `phases` has the most bytes held in the "forward", "backward" and "optimizer" phase each.
     "activations" is whatever the forward pass made and still holds, "temporary" what backward
     pass and optimizer made beside gradients and state. A measured peak is higher: an allocator
     rounds up, and a convolution's kernel may ask for room to work in.
@@ -39,6 +40,7 @@ class Prediction:
     recipe: str
     phase: str
     bytes: dict[str, int]
+    phases: dict[str, int]
 
     @property
     def peak(self) -> int:
@@ -103,14 +105,16 @@ class _Lifetimes(Watcher):
         """Return the uses at the moment when most bytes are held."""
         held = most = 0
         end = 0
-        for i, (_, size, _) in enumerate(self._events):
+        phases: dict[str, int] = {}
+        for i, (_, size, phase) in enumerate(self._events):
             held += size
+            phases[phase] = max(phases.get(phase, 0), held)
             if held > most:
                 most, end = held, i + 1
         found = dict.fromkeys(USES, 0)
         for storage, size, _ in self._events[:end]:
             found[self._uses[storage]] += size
-        return Prediction(recipe, self._events[end - 1][2], found)
+        return Prediction(recipe, self._events[end - 1][2], found, phases)
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None

@@ -38,6 +38,10 @@ LOOKS: Mapping[str, tuple[str, str]] = {
 }
 
 
+#: Where a label stands: a little behind the end of its bar.
+BEHIND: Mapping[str, Any] = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
+
+
 @styled
 def memory_bars(bars: Mapping[str, Mapping[str, int]], total: bool = True) -> Axes:
     """Return Axes with one stacked bar per entry, from top to bottom, in MiB.
@@ -55,7 +59,7 @@ def memory_bars(bars: Mapping[str, Mapping[str, int]], total: bool = True) -> Ax
             ax.barh(place, size / 2**20, 0.7, left, label=use, **options)
             left += size / 2**20
         if total:
-            ax.annotate(f" {left:.0f}", (left, place), va="center")
+            ax.annotate(f"{left:,.0f}", (left, place), **BEHIND)
     ax.set_yticks(list(places), list(bars))
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel(WORDS["size"])
@@ -90,8 +94,8 @@ def layer_bars(layers: Mapping[str, tuple[int, int]], names: tuple[str, str]) ->
         ax.barh(heights, sizes, 0.38, label=names[i], **options)
     for place, (first, second) in zip(places, layers.values(), strict=True):
         if first:
-            told = f" {second / first:.0%} of {names[0]}"
-            ax.annotate(told, (second / 1024, place - 0.2), va="center", fontsize=9)
+            told = f"{second / first:.0%} of {names[0]}"
+            ax.annotate(told, (second / 1024, place - 0.2), fontsize=9, **BEHIND)
     ax.set_yticks(list(places), list(layers))
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel(WORDS["saved"])

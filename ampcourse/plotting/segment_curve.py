@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ampcourse.plotting.style import BLUE, GREEN, GREY, INK, VERMILLION, new_axes, styled
+from ampcourse.plotting.style import BLUE, GREEN, INK, PURPLE, VERMILLION, new_axes, styled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ WORDS = {
     "peak": "most, predicted",
     "kept": "after the forward pass",
     "measured": "most, measured",
-    "extra": "layers run twice, %",
+    "extra": "run twice, %",
 }
 
 
@@ -38,8 +38,9 @@ def segment_curve(
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     segments = [plan.segments for plan in plans]
     peaks, kept = ([getattr(p, name) / 1024 for p in plans] for name in ("peak", "kept"))
-    upper.plot(segments, peaks, "-", color=BLUE, linewidth=2, label=WORDS["peak"])
-    upper.plot(segments, kept, "--", color=GREY, linewidth=1.5, label=WORDS["kept"])
+    # Where both are equal the dashes lie on the line: it is wide enough to be seen below them.
+    upper.plot(segments, peaks, "-", color=BLUE, linewidth=3, label=WORDS["peak"])
+    upper.plot(segments, kept, "--", color=PURPLE, linewidth=1.5, label=WORDS["kept"])
     sizes = [size / 1024 for size in measured.values()]
     upper.plot(list(measured), sizes, "D", color=VERMILLION, label=WORDS["measured"])
     extra = [100 * plan.extra_forward for plan in plans]

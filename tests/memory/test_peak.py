@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 import pytest
@@ -191,3 +192,28 @@ def test_on_a_gpu_the_allocators_peak_is_near_the_prediction(recipe: str) -> Non
         optimizer.zero_grad()
     # Above by the room cuDNN's kernels work in, which depends on the ones it chose.
     assert predicted <= torch.cuda.max_memory_allocated() <= 1.25 * predicted
+
+
+@pytest.mark.parametrize(
+    ("fused", "bytes_each"), [(True, 16), (False, 20)], ids=["fused", "foreach"]
+)
+def test_adams_step_needs_four_bytes_more_by_foreach_than_what_it_keeps(
+    fused: bool, bytes_each: int
+) -> None:
+    layers = nn.Sequential(*[nn.Linear(256, 256) for _ in range(8)])
+    count = sum(p.numel() for p in layers.parameters())
+    adam = functools.partial(torch.optim.Adam, fused=fused or None)
+    found = predict(layers, adam, "autocast", (1, 256)).phases["optimizer"]
+    assert found / count == pytest.approx(bytes_each, rel=0.01)
+
+
+def test_with_the_weights_behind_and_the_activations_in_front_backward_holds_most() -> None:
+    front = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(4))
+    model = nn.Sequential(*front, nn.Flatten(), nn.Linear(16 * 8 * 8, 512))
+    phases = predict(model, "momentum", "fp32", (16, 3, 32, 32)).phases
+    assert phases["backward"] > 1.2 * max(phases["forward"], phases["optimizer"])
+
+
+def test_the_peak_is_that_of_the_fullest_phase() -> None:
+    found = predict(net(), "momentum", "fp32", SHAPE)
+    assert found.peak == max(found.phases.values()) == found.phases[found.phase]
