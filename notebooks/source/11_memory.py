@@ -151,15 +151,16 @@ there, and no activation is any more. Autocast's casts, 16-bit copies of the wei
 first moment: backward lets go of them. So its 18 bytes are not there at once. (With gradient
 accumulation they are: the first batch's gradients stay while the second runs forward.)
 
-The peak is at least the larger of both moments, and often hardly more. It can be more, since the
-backward pass lies between them: late layers have their gradients while early activations
-are still held. VGG16 has its weights in the last layers and its activations in the first:
+The peak is at least the larger of both moments, which the widget calls the peak, and often hardly
+more. It can be more, since the backward pass lies between them: late layers have their gradients
+while early activations are still held. VGG16 has its weights in the last layers and its activations in the first:
 """
 
 # %% tags=["nbval-ignore-output"]
-for name, batch in (("resnet50", 256), ("vgg16", 8)):
-    phases = predict(made(name), "momentum", "fp32", (batch, 3, 224, 224)).phases
-    print(name, {phase: f"{size / 2**20:,.0f} MiB" for phase, size in phases.items()})
+runs["vgg16"] = predict(made("vgg16"), "momentum", "fp32", (8, 3, 224, 224))
+for name, run in (("ResNet50, batch 256", runs[224, "fp32"]), ("VGG16, batch 8", runs["vgg16"])):
+    told = ", ".join(f"{phase} {size >> 20:,}" for phase, size in run.phases.items())
+    print(f"{name}: most held in MiB: {told}")
 
 # %% [markdown]
 r"""
@@ -180,7 +181,7 @@ for options in ({}, {"fused": True}):
     adam = partial(torch.optim.Adam, **options)
     found = predict(eight, adam, "autocast", (1, 1024)).phases["optimizer"]
     each = found / sum(p.numel() for p in eight.parameters())
-    print(options or "default on a GPU", f"{each:.1f} bytes per parameter in the step")
+    print(f"{each:.1f} bytes per parameter in the step,", options or "by default on a GPU")
 
 # %% [markdown]
 r"""
@@ -892,7 +893,7 @@ def most_held(net, x):
 # %%
 x = torch.randn(256, 64)
 plans = Recording(chain_of(24), x).plans()
-counted = {k: most_held(Checkpointed(chain_of(24), k), x) for k in (1, 2, 5, 9, 14, 24)}
+counted = {k: most_held(Checkpointed(chain_of(24), k), x) for k in (1, 3, 9, 24)}
 least = min(plans, key=lambda plan: plan.peak)
 print(f"least: {least.segments} segments, {least.peak / plans[0].peak:.2f} of the memory")
 

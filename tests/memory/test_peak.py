@@ -65,11 +65,12 @@ def measured(optimizer: str, recipe: str, shape: tuple[int, ...]) -> int:
     [
         # The peak is in the optimizer, or in the backward pass; room for what kernels work in.
         ("adam", "fp32", 1, 1.001),
-        ("adam", "autocast", 1, 1.001),
         ("momentum", "fp32", 64, 1.01),
         ("adam", "fp32", 64, 1.01),
-        ("momentum", "autocast", 1, 1.001),
-        # BF16 kernels of this CPU build take FP32 buffers of the images' size.
+        # BF16 kernels of CPUs take FP32 buffers: of the images' size, and on one with AMX two of
+        # that of the linear layer's weights, which are most of the peak for one image.
+        ("adam", "autocast", 1, 1.4),
+        ("momentum", "autocast", 1, 1.55),
         ("momentum", "autocast", 64, 1.3),
     ],
 )
