@@ -153,7 +153,8 @@ accumulation they are: the first batch's gradients stay while the second runs fo
 
 The peak is at least the larger of both moments, which the widget calls the peak, and often hardly
 more. It can be more, since the backward pass lies between them: late layers have their gradients
-while early activations are still held. VGG16 has its weights in the last layers and its activations in the first:
+while early activations are still held. VGG16 has its weights in the last layers and its activations
+in the first:
 """
 
 # %% tags=["nbval-ignore-output"]
@@ -902,8 +903,8 @@ show(
     segment_curve(plans, counted, {"√n": 24**0.5, "√(3n)": 72**0.5}),
     alt="Bytes held over segments. The most that is held falls steeply, is least at nine, near the "
     "root of 3 n, and rises slowly; the measured diamonds lie on the line. What is held after the "
-    "forward pass lies below it up to four segments, then with it. Layers run twice rise fast "
-    "to 83 % at five segments and slowly afterwards.",
+    "forward pass lies on it, too, but at five and thirteen segments below it. Layers run twice "
+    "rise fast to 83 % at five segments and slowly afterwards.",
 )
 
 # %% [markdown]
