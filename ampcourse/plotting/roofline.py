@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: The words of the figure, all in one place.
-WORDS = {"time": "least time of a step, ms", "rest": "other"}
+WORDS = {"time": "least time of a step, ms", "rest": "other", "relu": "ReLU", "add": "sum"}
 # Colour and pattern differ together; what is not named here is drawn as the rest.
 _LOOKS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -45,6 +45,7 @@ def time_by_kind(parts: Mapping[str, Mapping[str, float]]) -> Axes:
     rows = range(len(parts) - 1, -1, -1)
     for row, kinds in zip(rows, parts.values(), strict=True):
         _bar(ax, row, _merged(kinds))
+    ax.margins(x=0.12)  # the total stands behind the longest bar
     ax.set_yticks(list(rows), list(parts))
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
@@ -67,7 +68,8 @@ def _bar(ax: Axes, row: int, kinds: Mapping[str, float]) -> None:
         colour, hatch = _LOOKS[kind]
         length = 1000 * seconds
         ax.barh(
-            row, length, 0.62, left, color=colour, hatch=hatch, edgecolor=CARD, label=kind
+            row, length, 0.62, left,
+            color=colour, hatch=hatch, edgecolor=CARD, label=WORDS.get(kind, kind),
         )  # fmt: skip
         left += length
     ax.annotate(

@@ -36,6 +36,16 @@ def test_the_first_recipe_is_on_top_and_totals_stand_beside_the_bars() -> None:
     assert [text.get_text() for text in ax.texts] == ["580 ms", "90 ms"]
 
 
+def test_kinds_bear_the_fields_names_and_the_total_has_room() -> None:
+    ax = time_by_kind(PARTS)
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "convolution", "batch norm", "sum", "other", "ReLU",
+    ]  # fmt: skip
+    assert ax.get_xlim()[1] > 1.1 * 580
+
+
 def test_kinds_differ_by_more_than_colour_and_the_page_stays_small() -> None:
     ax = time_by_kind(PARTS)
     looks = {(patch.get_facecolor(), patch.get_hatch()) for patch in ax.patches}
