@@ -21,17 +21,18 @@ Nobody grades these; replace each `None` and run the cell.
 """
 
 # %%
-# ResNet50, 256 images of 224 × 224: autocast's share of FP32's peak, counting tensors alone?
+# ResNet50, 256 images of 224 × 224, tensors alone:
+# autocast's peak as a share of FP32's?
 my_ratio = None
-# Adam under autocast: bytes per parameter that are kept from the backward pass to the step?
+# Adam under autocast: bytes kept per parameter at the step?
 my_adam = None
-# model.half() with Adam: how many times fewer bytes per parameter than in FP32?
+# model.half() with Adam: how many times fewer than in FP32?
 my_half = None
-# 64 equal layers, checkpointed: how many segments hold the least?
+# 64 equal layers: how many segments hold the least?
 my_segments = None
-# Gradients after checkpointing: "the same bits", "rounded otherwise" or "wrong"?
+# After checkpointing: "the same bits", "rounded" or "wrong"?
 my_gradient = None
-# Does torch.cuda.empty_cache() make room for a larger batch? True or False
+# Does empty_cache() make room for a larger batch?
 my_cache = None
 
 # %% [markdown]
@@ -161,7 +162,7 @@ in the first:
 runs["vgg16"] = predict(made("vgg16"), "momentum", "fp32", (8, 3, 224, 224))
 for name, run in (("ResNet50, batch 256", runs[224, "fp32"]), ("VGG16, batch 8", runs["vgg16"])):
     told = ", ".join(f"{phase} {size >> 20:,}" for phase, size in run.phases.items())
-    print(f"{name}: most held in MiB: {told}")
+    print(f"{name}, MiB: {told}")
 
 # %% [markdown]
 r"""
