@@ -159,8 +159,8 @@ in the first:
 """
 
 # %% tags=["nbval-ignore-output"]
-runs["vgg16"] = predict(made("vgg16"), "momentum", "fp32", (8, 3, 224, 224))
-for name, run in (("ResNet50, batch 256", runs[224, "fp32"]), ("VGG16, batch 8", runs["vgg16"])):
+vgg = predict(made("vgg16"), "momentum", "fp32", (8, 3, 224, 224))
+for name, run in (("ResNet50, batch 256", runs[224, "fp32"]), ("VGG16, batch 8", vgg)):
     told = ", ".join(f"{phase} {size >> 20:,}" for phase, size in run.phases.items())
     print(f"{name}, MiB: {told}")
 
@@ -1374,6 +1374,7 @@ with task("t11_5"):
         return {result}
     """
     t11_5_result = "[bits(x.grad), *(bits(p.grad) for p in net.parameters())]"
+    given: dict[str, float | str]
     for k in range(8):
         a, b, c, n = (t11_5_random.randint(2, 9) for _ in range(4))
         rate = t11_5_random.choice((0.25, 0.5)) if k % 2 else 0.0
@@ -1390,7 +1391,8 @@ with task("t11_5"):
     for reason, change in ((added, {"times": 2}), (data, {"x": False})) * 2:
         a, b, c, n = (t11_5_random.randint(2, 9) for _ in range(4))
         given = {"a": a, "b": b, "c": c, "rate": 0.25, "n": n, "autocast": False}
-        given |= {"kind": "bfloat16", "x": True, "times": 1} | change
+        given |= {"kind": "bfloat16", "x": True, "times": 1}
+        given |= change
         grads = t11_5_expected(**given)[0][int(given["x"]) :]
         call = t11_5_try(t11_5_story.format(result=t11_5_weights, **given))
         check(call, grads, reason, no_graph)
