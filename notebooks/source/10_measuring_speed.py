@@ -888,7 +888,7 @@ small_net = {recipe: workload(resnet18(), image, recipe) for recipe in works}
 tops = [limit("GTX 1080 Ti", recipe, works=small_net) for recipe in small_net]
 print(f"limits: {tops[0]:.0f} and {tops[1]:.0f} images/s, {tops[1] / tops[0]:.2f} times")
 a, b = pascal.baseline, pascal.amp
-assert a.memory_mb and b.memory_mb  # both were reported
+assert a.memory_mb and b.memory_mb  # noqa: PT018 - both reported
 print(f"published: {a.value} and {b.value} minutes, memory {b.memory_mb / a.memory_mb - 1:.0%}")
 
 # %% [markdown]
