@@ -425,7 +425,8 @@ class Log(TorchFunctionMode):
 
 # %% tags=["nbval-ignore-output"]
 net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
-x, names = torch.ones(3, 4), []
+x = torch.ones(3, 4)
+names: list[str] = []
 with Log():
     probabilities = net(x).softmax(1)
     loss = F.cross_entropy(net(x) @ torch.ones(2, 2), target=torch.tensor([0, 1, 1]))
@@ -1481,7 +1482,7 @@ with task("t07_5"):
     right = told(cases, [scaler, auto, auto, none, scaler, none])
     check(asks.format(cases), right, parts, traps)
     ### BEGIN HIDDEN TESTS
-    from itertools import product
+    import itertools
     from random import Random
 
     t07_5_random = Random(705)
@@ -1499,7 +1500,7 @@ with task("t07_5"):
         ]
 
     for low in ("float16", "bfloat16"):
-        for kinds in product((wide, low), repeat=2):
+        for kinds in itertools.product((wide, low), repeat=2):
             t_x, t_w, g = t07_5_matrix(2, 3), t07_5_matrix(2, 3), t07_5_matrix(2, 2)
             if kinds[1] == wide:
                 t_w[0][0] = t_x[0][0] = 4097.0
@@ -1512,7 +1513,9 @@ with task("t07_5"):
         text, right = linear_grads([[a]], [[a]], [[b]], "float16", (wide, wide))
         check(apart(text + given.format("float16")), shown(right), numbers)
     cases = list(
-        product(("forward", "backward", "step", "evaluation"), (wide, "float16", "bfloat16"))
+        itertools.product(
+            ("forward", "backward", "step", "evaluation"), (wide, "float16", "bfloat16")
+        )
     )
     t07_5_random.shuffle(cases)
     needed = {"forward": (auto, auto), "backward": (scaler, none), "step": (scaler, none)}
