@@ -116,8 +116,10 @@ def test_a_run_that_is_stopped_keeps_its_rows(how: signal.Signals, tmp_path: Pat
         assert found[-1]["status"] == "interrupted"
 
 
+# Whoever runs the tests in the background has SIGINT ignored, and what he starts inherits that.
 _SLOW_SECOND_PART = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from ampcourse.benchmark import command, presets
 from ampcourse.benchmark.plans import Gemm, Plan, Task, Throughput
 task = Task("tiny", "3x3", 12, 8, "synthetic")

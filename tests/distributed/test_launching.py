@@ -88,9 +88,14 @@ def test_an_interrupted_launch_leaves_no_process(tmp_path: Path) -> None:
         time.sleep(0.5)
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)  # as Ctrl-C does
 
+    # Where the tests run in the background SIGINT is ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Thread(target=interrupt, daemon=True).start()
-    with pytest.raises(KeyboardInterrupt):
-        launch([str(program), str(tmp_path)], 2)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            launch([str(program), str(tmp_path)], 2)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert ended(pids(tmp_path), 0)
 
 
