@@ -29,16 +29,17 @@ def train_step(run: Run, images: torch.Tensor, labels: torch.Tensor) -> tuple[fl
     run.scaler.unscale_(run.optimizer)
     clip_grad_norm_(run.model.parameters(), run.max_norm)
     before = run.scaler.get_scale()
-    run.scaler.step(run.optimizer)
+    if run.scaler.is_enabled() or math.isfinite(total):  # without a scaler nobody else looks
+        run.scaler.step(run.optimizer)
     run.scaler.update()
-    taken = run.scaler.get_scale() >= before
+    taken = math.isfinite(total) and run.scaler.get_scale() >= before
     if taken:
         run.scheduler.step()
     return total, taken
 
 
 def half_repaired(run: Run, images: torch.Tensor, labels: torch.Tensor) -> tuple[float, bool]:
-    """Take the lesson's given step with two repairs: it begins with zero_grad, and unscales."""
+    """Take the lesson's given step with three repairs: zero_grad, and one clip, after unscaling."""
     run.optimizer.zero_grad()
     for x, y in zip(images.split(run.piece), labels.split(run.piece), strict=True):
         with run.autocast():
@@ -108,8 +109,8 @@ def load(run: Run, path: str | os.PathLike[str]) -> None:
 def cause(run: Run, images: torch.Tensor, labels: torch.Tensor) -> str:
     """Return where the first number that is not finite arises on a batch.
 
-    "input", "weights", "forward", or "gradients" if all of these are finite. The run stays as it
-    was.
+    "input", "weights", "forward", "statistics" for what an earlier forward pass left in batch norm,
+    or "gradients" if all of these are finite. The run stays as it was.
     """
     if not images.isfinite().all():
         return "input"
@@ -121,14 +122,17 @@ def cause(run: Run, images: torch.Tensor, labels: torch.Tensor) -> str:
             F.cross_entropy(model(x), y).isfinite()
             for x, y in zip(images.split(run.piece), labels.split(run.piece), strict=True)
         )
-    return "gradients" if finite else "forward"
+    if not finite:
+        return "forward"
+    whole = all(values.isfinite().all() for values in run.model.buffers())
+    return "gradients" if whole else "statistics"
 
 
 def fit(run: Run, steps: int, step: Step = train_step) -> int:
     """Train for some steps, note each in `run.history`, and return how many were skipped.
 
-    Raises TrainingStopped where the scale has fallen below SMALLEST_SCALE, and after a step that
-    was taken with a loss that is not finite.
+    Raises TrainingStopped where the scale has fallen below SMALLEST_SCALE, and where a loss is not
+    finite: that is so before it is scaled, and batch norm's statistics have seen it.
     """
     skipped = 0
     for _ in range(steps):
@@ -137,6 +141,6 @@ def fit(run: Run, steps: int, step: Step = train_step) -> int:
         scale = run.scaler.get_scale()
         run.history.append({"loss": loss, "scale": scale, "taken": taken})
         skipped += not taken
-        if scale < SMALLEST_SCALE or (taken and not math.isfinite(loss)):
+        if scale < SMALLEST_SCALE or not math.isfinite(loss):
             raise TrainingStopped(cause(run, images, labels), f"loss {loss:g}, scale {scale:g}")
     return skipped

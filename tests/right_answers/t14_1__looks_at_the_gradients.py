@@ -7,17 +7,19 @@ def train_step(run, images, labels):
         with run.autocast():
             scores = run.model(images[part])
         # scores.float() instead of a loss under autocast: FP32 either way
-        loss = F.cross_entropy(scores if scores.dtype == torch.float64 else scores.float(), labels[part])
+        loss = F.cross_entropy(scores.float(), labels[part])
         share = len(labels[part]) / len(labels)
         run.scaler.scale(loss * share).backward()
         losses.append(loss.item() * share)
     run.scaler.unscale_(run.optimizer)
     finite = all(p.grad.isfinite().all().item() for p in parameters)
     clip_grad_norm_(parameters, run.max_norm)
-    run.scaler.step(run.optimizer)
+    total = sum(losses)
+    if run.scaler.is_enabled() or math.isfinite(total):
+        run.scaler.step(run.optimizer)
     run.scaler.update()
     run.optimizer.zero_grad()
-    taken = finite or not run.scaler.is_enabled()
+    taken = finite and math.isfinite(total)
     if taken:
         run.scheduler.step()
-    return sum(losses), taken
+    return total, taken

@@ -12,4 +12,5 @@ def cause(run, images, labels):
             loss = F.cross_entropy(twin(images[part]), labels[part]).item()
         if not math.isfinite(loss):
             return "forward"
-    return "gradients"
+    whole = all(b.isfinite().all() for b in run.model.buffers())
+    return "gradients" if whole else "statistics"

@@ -7,7 +7,7 @@ def fit(run, steps):
         scale = run.scaler.get_scale()
         entry = {"loss": loss, "scale": scale, "taken": taken}
         run.history.append(entry)
-        lost = taken and not math.isfinite(loss)
+        lost = not math.isfinite(loss)
         if scale < SMALLEST_SCALE or lost:
             raise TrainingStopped(cause(run, images, labels))
     return [entry["taken"] for entry in run.history[done:]].count(False)

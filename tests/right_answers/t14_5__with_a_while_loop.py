@@ -9,6 +9,6 @@ def fit(run, steps):
         done, taken_steps = done + 1, taken_steps + taken
         if entry["scale"] < 1:
             raise TrainingStopped(cause(run, *batch))
-        if taken and (math.isnan(loss) or math.isinf(loss)):
+        if math.isnan(loss) or math.isinf(loss):
             raise TrainingStopped(cause(run, *batch))
     return done - taken_steps

@@ -125,7 +125,13 @@ def test_scores_are_those_of_scikit_learn() -> None:
 
 @pytest.mark.parametrize(
     ("breaks", "cause"),
-    [("input", "input"), ("weights", "weights"), ("forward", "forward"), ("scale", "gradients")],
+    [
+        ("input", "input"),
+        ("weights", "weights"),
+        ("forward", "forward"),
+        ("norm", "statistics"),
+        ("scale", "gradients"),
+    ],
 )
 def test_the_cause_of_a_number_that_is_not_finite_is_named(breaks: str, cause: str) -> None:
     run = short(scale=2.0**60 if breaks == "scale" else 1.0)
@@ -134,6 +140,8 @@ def test_the_cause_of_a_number_that_is_not_finite_is_named(breaks: str, cause: s
     with torch.no_grad():
         if breaks == "input":
             images[3, 0, 5, 5] = float("nan")
+        if breaks == "norm":
+            next(run.model.buffers())[0] = float("inf")
         if breaks == "weights":
             last.weight[2, 2] = float("inf")
         if breaks == "forward":
@@ -143,13 +151,26 @@ def test_the_cause_of_a_number_that_is_not_finite_is_named(breaks: str, cause: s
     assert fingerprint(run.model) == before
 
 
-def test_training_stops_where_the_scale_collapses_with_the_step_noted() -> None:
+def test_a_picture_that_is_not_finite_stops_training_with_the_step_noted() -> None:
     run = short(scale=2.0)
     run.batches.images = run.batches.images.float()
     run.batches.images[:, 0, 0, 0] = float("inf")
     with pytest.raises(TrainingStopped, match="stopped: input") as stop:
         reference.fit(run, 9)
     assert stop.value.cause == "input"
+    assert [entry["scale"] for entry in run.history] == [1.0]
+
+
+def test_training_stops_where_the_scale_collapses_though_every_loss_is_finite() -> None:
+    run = short(scale=2.0)
+    run.scaler.scale(torch.ones(1))  # the scaler makes its tensors with the first loss
+
+    def overflows(run: Run, images: torch.Tensor, labels: torch.Tensor) -> tuple[float, bool]:
+        run.scaler.update(run.scaler.get_scale() / 2)
+        return 2.0, False
+
+    with pytest.raises(TrainingStopped, match="stopped: gradients"):
+        reference.fit(run, 9, overflows)
     assert [entry["scale"] for entry in run.history] == [1.0, 0.5]
 
 
@@ -282,3 +303,21 @@ def test_a_function_whose_text_is_gone_makes_no_script() -> None:
     exec(compile("def fit(run, steps): pass", "<gone>", "exec"), names)
     with pytest.raises(ValueError, match="run the cell that defines it once more"):
         script(names["fit"])
+
+
+@pytest.mark.parametrize("precision", ["fp32", "amp-bf16", "amp-fp16"])
+def test_a_forward_pass_that_overflows_stops_the_run_by_its_name_and_with_whole_weights(
+    precision: str,
+) -> None:
+    run = short(precision=precision)
+    reference.fit(run, 1)
+    with torch.no_grad():
+        last: Any = list(run.model.modules())[-1]
+        last.bias[0] = -3e38  # finite in FP32; two of its kind are not
+        last.bias[1] = 3e38
+    before = [p.detach().clone() for p in run.model.parameters()]
+    with pytest.raises(TrainingStopped) as stopped:
+        reference.fit(run, 3)
+    assert stopped.value.cause == "forward"
+    assert run.history[-1]["taken"] is False
+    assert all(torch.equal(a, b) for a, b in zip(before, run.model.parameters(), strict=True))

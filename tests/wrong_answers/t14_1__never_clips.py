@@ -11,9 +11,10 @@ def train_step(run, images, labels):
         run.scaler.scale(loss).backward()
         total += loss.item()
     before = run.scaler.get_scale()
-    run.scaler.step(run.optimizer)
+    if run.scaler.is_enabled() or math.isfinite(total):
+        run.scaler.step(run.optimizer)
     run.scaler.update()
-    taken = run.scaler.get_scale() >= before
+    taken = math.isfinite(total) and run.scaler.get_scale() >= before
     if taken:
         run.scheduler.step()
     return total, taken

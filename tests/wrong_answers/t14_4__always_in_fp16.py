@@ -11,4 +11,7 @@ def cause(run, images, labels):
         batch = zip(*pieces, strict=True)
         losses = [F.cross_entropy(model(x), y) for x, y in batch]
     finite = torch.stack(losses).isfinite().all()
-    return "gradients" if finite else "forward"
+    if not finite:
+        return "forward"
+    whole = all(b.isfinite().all() for b in run.model.buffers())
+    return "gradients" if whole else "statistics"

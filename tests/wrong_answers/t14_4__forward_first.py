@@ -11,4 +11,5 @@ def cause(run, images, labels):
         return "forward"
     if not images.isfinite().all():
         return "input"
-    return "gradients"
+    whole = all(b.isfinite().all() for b in run.model.buffers())
+    return "gradients" if whole else "statistics"

@@ -9,7 +9,7 @@ def fit(run, steps):
         entry = {"loss": loss, "scale": scale, "taken": taken}
         run.history.append(entry)
         skipped += taken
-        lost = taken and not math.isfinite(loss)
+        lost = not math.isfinite(loss)
         if scale < SMALLEST_SCALE or lost:
             raise TrainingStopped(cause(run, images, labels))
     return skipped

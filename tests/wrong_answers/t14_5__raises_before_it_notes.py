@@ -8,7 +8,7 @@ def fit(run, steps):
         scale = run.scaler.get_scale()
         entry = {"loss": loss, "scale": scale, "taken": taken}
         skipped += not taken
-        lost = taken and not math.isfinite(loss)
+        lost = not math.isfinite(loss)
         if scale < SMALLEST_SCALE or lost:
             raise TrainingStopped(cause(run, images, labels))
         run.history.append(entry)

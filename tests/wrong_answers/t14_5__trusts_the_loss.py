@@ -1,4 +1,4 @@
-# message: NaN went into the weights, and fit went on
+# message: no scale cures that
 def fit(run, steps):
     """Train for some steps, note each; return how many were skipped."""
     skipped = 0
@@ -9,7 +9,6 @@ def fit(run, steps):
         entry = {"loss": loss, "scale": scale, "taken": taken}
         run.history.append(entry)
         skipped += not taken
-        lost = taken and not math.isfinite(loss)
         if scale < SMALLEST_SCALE:
             raise TrainingStopped(cause(run, images, labels))
     return skipped

@@ -1,4 +1,4 @@
-# message: few runs always have one
+# message: few runs often have one
 def verdict(differences, margin):
     """Return "equivalent", "different" or "undecided"."""
     from statistics import mean, stdev

@@ -1,0 +1,20 @@
+# message: nobody looks at the loss but you
+def train_step(run, images, labels):
+    """Train on one batch; return its mean loss and if it was taken."""
+    run.optimizer.zero_grad()
+    total = 0.0
+    pieces = images.split(run.piece), labels.split(run.piece)
+    for x, y in zip(*pieces, strict=True):
+        with run.autocast():
+            loss = F.cross_entropy(run.model(x), y, reduction="sum") / len(images)
+        run.scaler.scale(loss).backward()
+        total += loss.item()
+    run.scaler.unscale_(run.optimizer)
+    clip_grad_norm_(run.model.parameters(), run.max_norm)
+    before = run.scaler.get_scale()
+    run.scaler.step(run.optimizer)
+    run.scaler.update()
+    taken = run.scaler.get_scale() >= before
+    if taken:
+        run.scheduler.step()
+    return total, taken

@@ -1,0 +1,14 @@
+# message: running statistics were not looked at
+def cause(run, images, labels):
+    """Return "input", "weights", "forward" or "gradients"."""
+    if not images.isfinite().all():
+        return "input"
+    if not all(p.isfinite().all() for p in run.model.parameters()):
+        return "weights"
+    model = copy.deepcopy(run.model)
+    pieces = images.split(run.piece), labels.split(run.piece)
+    with torch.no_grad(), run.autocast():
+        batch = zip(*pieces, strict=True)
+        losses = [F.cross_entropy(model(x), y) for x, y in batch]
+    finite = torch.stack(losses).isfinite().all()
+    return "gradients" if finite else "forward"
