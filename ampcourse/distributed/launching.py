@@ -58,6 +58,9 @@ def launch(
     return outputs
 
 
+_LOST = re.compile(r"Connection (?:closed|reset) by peer|remote worker crashing")
+
+
 def _wait(torchrun: subprocess.Popen[str], timeout: float) -> tuple[str, bool]:
     """Return what torchrun printed and whether it was late; it has ended, and so have its workers.
 
@@ -95,7 +98,10 @@ def _failure(program: Sequence[str], code: int, summary: str, errors: Sequence[s
     what = f"{' '.join(program)} on {len(errors)} processes failed"
     if first is None:  # torchrun itself: no such module, no free port, no memory
         return f"{what} (torchrun's status {code}):\n{_tail(summary) or _tails(errors)}"
-    rank = int(first[1])
+    # Who lost a neighbour can end before the neighbour that failed: its error is no cause.
+    order = sorted(range(len(errors)), key=lambda rank: rank != int(first[1]))
+    causes = [rank for rank in order if errors[rank].strip() and not _LOST.search(errors[rank])]
+    rank = causes[0] if causes else order[0]
     return f"{what}, first in rank {rank}:\n{_tail(errors[rank]) or _tail(summary)}"
 
 
