@@ -126,12 +126,9 @@ def _ratio(amp: dict[str, int], fp32: dict[str, int]) -> float:
 
 @cache
 def _resnet50() -> nn.Module:
-    import torch
-    from torchvision.models import resnet50
+    from ampcourse.benchmark.models import build
 
-    net = resnet50(num_classes=10)
-    net.conv1 = torch.nn.Conv2d(1, 64, 7, stride=2, padding=3, bias=False)
-    return net
+    return build("resnet50")
 
 
 SPEED = (

@@ -107,18 +107,15 @@ def quarter_of_gradients() -> Finding:
 def first_step_shares() -> tuple[float, float]:
     """Return which shares of all gradients lie below 2^-24, and are 0 in FP16, none of them 0."""
     import torch
-    from torchvision.models import resnet50
 
+    from ampcourse.benchmark.models import build
     from ampcourse.training.data import fashion_mnist
     from ampcourse.training.loop import to_tensors
 
     data = fashion_mnist(use="subset")
     chosen = slice(FIRST_STEP_IMAGES)
     images, labels = to_tensors(data.train_images[chosen], data.train_labels[chosen], "cpu")
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        net = resnet50(num_classes=10)
-        net.conv1 = torch.nn.Conv2d(1, 64, 7, stride=2, padding=3, bias=False)
+    net = build("resnet50")
     torch.nn.functional.cross_entropy(net(images), labels).backward()
     gradients = torch.cat([p.grad.flatten() for p in net.parameters() if p.grad is not None])
     below = gradients.abs().lt(2.0**-24) & gradients.ne(0)

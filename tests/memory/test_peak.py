@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
@@ -17,9 +15,6 @@ from ampcourse.memory.peak import predict
 from ampcourse.memory.rehearsal import OPTIMIZERS, Watcher, default_loss, rehearse
 
 SHAPE = (64, 3, 16, 16)
-
-_CPU = Path("/proc/cpuinfo")
-HAS_AMX = _CPU.exists() and "amx_bf16" in _CPU.read_text()
 
 
 def net() -> nn.Sequential:
@@ -83,9 +78,10 @@ def test_the_prediction_is_the_profilers_peak_but_for_kernels_buffers(
 ) -> None:
     shape = (batch, *SHAPE[1:])
     predicted = predict(net(), optimizer, recipe, shape).peak
-    if recipe == "autocast" and batch == 1 and HAS_AMX:
-        room = math.inf  # its kernels lay out the weights anew, in buffers of no known size
-    assert predicted <= measured(optimizer, recipe, shape) <= room * predicted
+    # oneDNN lays out weights anew, in buffers that depend on the CPU and the number of threads.
+    with torch.backends.mkldnn.flags(enabled=False):
+        seen = measured(optimizer, recipe, shape)
+    assert predicted <= seen <= room * predicted
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam"])
