@@ -1357,6 +1357,8 @@ against taking the ratio of two rows as AMP's speed-up over a baseline that is `
 - `"sync"`: a GPU's run without synchronisation. A CPU, whose `capability` is None whatever its
   name, is done when the call returns.
 - `"host"`: a run whose `issue` share is above 0.9. (None, as on a CPU, is no such share.)
+- `"emulated"`: a run in BF16 (`bf16`) on a card of `capability` below (8, 0), which has no BF16
+  units, whatever `is_bf16_supported()` says. (Of CPUs nothing is said.)
 
 `gains(rows)` takes rows with `recipe` (`"fp32"` or `"amp"`), `batch` and `rate` in images/s, None
 where memory was too small. Return three numbers, each of AMP over FP32: the ratio of rates at the
@@ -1369,6 +1371,7 @@ BASE = {
     "hardware": "A100",
     "capability": (8, 0),
     "tf32": False,
+    "bf16": False,
     "batch": 256,
     "layout": "NHWC",
     "compiled": False,
@@ -1411,6 +1414,8 @@ def faults(before, after, called):
         found.append("sync")
     if any(run["issue"] is not None and run["issue"] > 0.9 for run in runs):
         found.append("host")
+    if any(run["bf16"] and (run["capability"] or (8, 0)) < (8, 0) for run in runs):
+        found.append("emulated")
     return sorted(found)
     ### END SOLUTION
 
@@ -1434,6 +1439,8 @@ with task("t10_6"):
     type_ = "the baseline is called what it computed in"
     clock = "both ran warm, without the loader inside, and on a GPU with a wait"
     host = "a step that is host-bound says nothing of AMP"
+    units = "BF16 counts where the card has units for it, from (8, 0) on"
+    emulates = "that card only emulates BF16, though is_bf16_supported() is True there"
     several = "every fault is named, and nothing else, sorted"
     equal = "the same batch for both, the largest that both ran"
     larger = "AMP's largest batch over FP32's largest batch"
@@ -1467,6 +1474,10 @@ with task("t10_6"):
     check(t10_6('{"issue": 0.95}'), ["host"], host)
     check(t10_6_before('{"issue": 0.95}'), ["host"], host, {bound: []})
     check(t10_6('{"synchronized": False}'), ["sync"], clock)
+    t4 = '{"hardware": "T4", "capability": (7, 5)}'
+    check(t10_6('{"bf16": True}', base=t4), ["emulated"], units, {emulates: []})
+    newer = "an A100 computes BF16 itself: nothing is emulated"
+    check(t10_6('{"bf16": True}'), [], units, {newer: ["emulated"]})
     check(t10_6_before('{"compiled": True}'), ["compiled"], same)
     check(t10_6('{"hardware": "H100"}'), ["hardware"], same)
     check(t10_6("{}", "tf32"), ["tf32"], type_)
@@ -1533,6 +1544,12 @@ with task("t10_6"):
     ):
         check(f"list(faults(BASE | {change}, BASE, 'fp32'))", right, why)
         check(f"list(faults(BASE, BASE | {change}, 'fp32'))", right, why)
+    for capability in ((7, 0), (7, 5), (8, 0), (8, 6), (9, 0), (10, 0), None):
+        change = {"capability": capability, "bf16": True}
+        right = ["emulated"] if capability is not None and capability[0] < 8 else []
+        plain = {"capability": capability}
+        check(f"list(faults(BASE | {plain}, BASE | {change}, 'fp32'))", right, units)
+        check(f"list(faults(BASE | {change}, BASE | {plain}, 'fp32'))", right, units)
     for _ in range(12):
         chosen = t10_6_random.sample(sorted(t10_6_faults), t10_6_random.randrange(2, 6))
         two: tuple[dict, dict] = ({}, {})
@@ -1598,6 +1615,7 @@ r"""
   more of them (t10_5).
 - **"The last launch is late, so the host is the bottleneck."** It may have waited for the scaler's
   look at the gradients (t10_5).
+- **"`is_bf16_supported()` is True, so BF16 is fast."** A T4 says so and emulates it (t10_6).
 - **"AMP does nothing on my card."** Look at the baseline's TF32, then at the host, the loader and
   the layout.
 - **"Double the batch and twice the speed make four."** The rate at the larger batch holds both

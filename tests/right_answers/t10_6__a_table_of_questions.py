@@ -9,6 +9,7 @@ def faults(before, after, called):
         "warm-up": lambda run: run["warm_up"] == 0,
         "loader": lambda run: run["loader"],
         "sync": lambda run: run["capability"] and not run["synchronized"],
+        "emulated": lambda run: run["bf16"] and (run["capability"] or (8, 0)) < (8, 0),
         "host": lambda run: (run["issue"] or 0) > 0.9,
     }
     found = {name for name, bad in single.items() if bad(before) or bad(after)}

@@ -19,6 +19,8 @@ def faults(before, after, called):
             found += ["sync"]
         if run["issue"] is not None and run["issue"] > 0.9:
             found += ["host"]
+        if run["bf16"] and run["capability"] in ((7, 0), (7, 5)):
+            found += ["emulated"]
     return sorted(set(found))
 
 

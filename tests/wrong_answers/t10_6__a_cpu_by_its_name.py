@@ -15,6 +15,8 @@ def faults(before, after, called):
         found.append("sync")
     if any(run["issue"] is not None and run["issue"] > 0.9 for run in runs):
         found.append("host")
+    if any(run["bf16"] and (run["capability"] or (8, 0)) < (8, 0) for run in (before, after)):
+        found.append("emulated")
     return sorted(found)
 
 

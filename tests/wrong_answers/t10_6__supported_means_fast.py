@@ -1,0 +1,29 @@
+# message: only emulates BF16
+def faults(before, after, called):
+    """Return the sorted names of what speaks against this speed-up."""
+    runs = before, after
+    names = ("hardware", "batch", "layout", "compiled")
+    found = [name for name in names if before[name] != after[name]]
+    can = before["capability"] is not None and before["capability"] >= (8, 0)
+    if called != ("tf32" if before["tf32"] and can else "fp32"):
+        found.append("tf32")
+    if not all(run["warm_up"] for run in runs):
+        found.append("warm-up")
+    if any(run["loader"] for run in runs):
+        found.append("loader")
+    if any(run["capability"] is not None and not run["synchronized"] for run in runs):
+        found.append("sync")
+    if any(run["issue"] is not None and run["issue"] > 0.9 for run in runs):
+        found.append("host")
+    return sorted(found)
+
+
+def gains(rows):
+    """Return (ratio at equal batch, growth of the largest batch, ratio at own largest batches)."""
+    rates = {name: {} for name in ("fp32", "amp")}
+    for row in rows:
+        if row["rate"] is not None:
+            rates[row["recipe"]][row["batch"]] = row["rate"]
+    slow, fast = rates["fp32"], rates["amp"]
+    shared, a, b = max(slow.keys() & fast.keys()), max(slow), max(fast)
+    return fast[shared] / slow[shared], b / a, fast[b] / slow[a]
