@@ -42,9 +42,10 @@ PARTS = {
     "report": {"benchmark", "plotting"},
     "claims": FORMATS | {"benchmark", "memory", "tensor_core", "training"},
     "courseware": set(),
+    "classroom": {"courseware"},
     "bootstrap": set(),
     "launch": {"bootstrap", "courseware"},
-    "cli": {"benchmark", "bootstrap", "launch", "courseware", "diagnose", "report"},
+    "cli": {"benchmark", "bootstrap", "classroom", "launch", "courseware", "diagnose", "report"},
     "__main__": {"bootstrap", "cli"},
     "__init__": set(),
 }
