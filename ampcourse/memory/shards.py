@@ -31,9 +31,10 @@ RECIPES: Mapping[str, Assumptions] = MappingProxyType(
     {"masters": Assumptions("half", "half", master_weights=True), **LEDGER_RECIPES}
 )
 
-#: How uneven sizes are divided: one flat buffer of all tensors (DeepSpeed, stages 1 and 2), each
-#: tensor by its numbers (DeepSpeed, stage 3), or each tensor by rows of its first axis (FSDP2).
-DIVISIONS = ("flat", "tensors", "rows")
+#: How uneven sizes are divided: one flat buffer of all tensors; the same with an even number for
+#: each rank (DeepSpeed's stages 1 and 2, whose alignment of 4 bytes is two 16-bit numbers); each
+#: tensor by its numbers (DeepSpeed's stage 3); each tensor by rows of its first axis (FSDP2).
+DIVISIONS = ("flat", "even", "tensors", "rows")
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,9 @@ def zero_bytes(
     of one's own. `division` says how uneven sizes are divided; see DIVISIONS. What is divided is
     rounded up to the fullest rank's share, what is not is kept whole. Left out: activations,
     autocast's passing casts, buffers for sending, the layer that stage 3 gathers while it runs,
-    and the optimizer's step counts. Raises ValueError for an unknown name, a stage other than 0
-    to 3, fewer than 1 rank, a negative size, and a number where shapes are needed.
+    small weights that DeepSpeed's stage 3 keeps whole, and the optimizer's step counts. Raises
+    ValueError for an unknown name, a stage other than 0 to 3, fewer than 1 rank, a negative size,
+    and a number where shapes are needed.
 
     >>> [zero_bytes(7_500_000_000, 64, stage).total / 1e9 for stage in (0, 1, 2, 3)]
     [120.0, 31.40625, 16.640625, 1.875]
@@ -100,8 +102,8 @@ def shard_size(
 
     Raises ValueError as `zero_bytes` does.
 
-    >>> shard_size(10, 4), shard_size([(3, 3), (3,)], 2, "flat")
-    (3, 6)
+    >>> shard_size(10, 4), shard_size(10, 4, "even"), shard_size([(3, 3), (3,)], 2)
+    (3, 4, 6)
     >>> shard_size([(3, 3), (3,)], 2, "tensors"), shard_size([(3, 3), (3,)], 2, "rows")
     (7, 8)
     """
@@ -111,6 +113,8 @@ def shard_size(
         raise ValueError(f"division {division!r} is unknown; choose from {', '.join(DIVISIONS)}")
     if division == "flat":
         return _up(_count(parameters), ranks)
+    if division == "even":
+        return 2 * _up(_count(parameters), 2 * ranks)
     if isinstance(parameters, int):
         raise ValueError(
             f"division={division!r} needs the shapes of the tensors, not their {parameters} "

@@ -12,6 +12,7 @@ MODULES = (
     "memory.division",
     "memory.moments",
     "memory.literature",
+    "memory.shards",
     "memory.activations",
     "memory.peak",
     "benchmark.devices",
