@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ampcourse.courseware.course import Course
-from ampcourse.courseware.kernel import Kernel, KernelLost, KernelUnusable, Limits
+from ampcourse.courseware.kernel import Kernel, KernelLost, Kernels, KernelUnusable, Limits
 from ampcourse.courseware.report import Report, TaskReport
+from ampcourse.courseware.sandbox import best_kernels
 from ampcourse.courseware.sheet import Entry, Sheet, make_sheet
 from ampcourse.courseware.source import Lesson, names_in
 from ampcourse.courseware.submission import (
@@ -54,6 +55,7 @@ class Session:
 
     sheet: Sheet
     limits: Limits
+    kernels: Kernels
     given_names: frozenset[str] = frozenset()  # defined in given cells that are not run
     runs: list[Run] = field(default_factory=list)
     kernel: Kernel | None = None
@@ -72,8 +74,7 @@ class Session:
     def ready(self) -> Kernel:
         """Return a kernel in which set-up and all earlier pieces have run."""
         while self.kernel is None:
-            self.kernel = Kernel(self.sheet.lesson.forbidden, self.limits)
-            self.kernel.set_up(self.sheet.lesson.setup)
+            self.kernel = self.kernels.start(self.sheet.lesson, self.limits)
             try:
                 for run in self.runs:
                     self.play(run)
@@ -166,10 +167,18 @@ def statements(text: str) -> list[str]:
     return [ast.unparse(node) for node in nodes]
 
 
-def grade(sheet: Sheet, path: Path, limits: Limits = DEFAULT) -> Report:
-    """Grade one file against a lesson's sheet; raises SubmissionError, KernelUnusable."""
+def grade(
+    sheet: Sheet, path: Path, limits: Limits = DEFAULT, kernels: Kernels | None = None
+) -> Report:
+    """Grade one file against a lesson's sheet; raises SubmissionError, KernelUnusable.
+
+    Without `kernels`, the best of this machine are started for this one file.
+    """
+    if kernels is None:
+        with best_kernels() as own:
+            return grade(sheet, path, limits, own)
     submission = read_submission(path, sheet.lesson)
-    session = Session(sheet, limits, submission.unused | sheet.lesson.demo_names)
+    session = Session(sheet, limits, kernels, submission.unused | sheet.lesson.demo_names)
     reports: dict[str, TaskReport] = {}
     trouble = "it could not be reached"
     try:
@@ -221,8 +230,14 @@ def unknown_name(session: Session, outcomes: list[dict[str, Any]]) -> str:
     return ""
 
 
-def grade_files(course: Course, paths: list[Path], limits: Limits = DEFAULT) -> Iterator[Report]:
+def grade_files(
+    course: Course, paths: list[Path], limits: Limits = DEFAULT, kernels: Kernels | None = None
+) -> Iterator[Report]:
     """Grade files one by one; a file that cannot be read gets a report that says so."""
+    if kernels is None:
+        with best_kernels() as own:
+            yield from grade_files(course, paths, limits, own)
+        return
     sheets: dict[str, Sheet] = {}
     for path in paths:
         sheet: Sheet | None = None
@@ -231,7 +246,7 @@ def grade_files(course: Course, paths: list[Path], limits: Limits = DEFAULT) -> 
             if lesson.slug not in sheets:
                 sheets[lesson.slug] = make_sheet(lesson)
             sheet = sheets[lesson.slug]
-            yield grade(sheet, path, limits)
+            yield grade(sheet, path, limits, kernels)
         except (SubmissionError, KernelUnusable) as error:
             yield ungraded(path, sheet.lesson if sheet else named_lesson(course, path), str(error))
 
