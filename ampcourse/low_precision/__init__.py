@@ -1,9 +1,9 @@
 """Training below 16 bits, emulated: FP8, MXFP8, MXFP4 and NVFP4 products on any device.
 
-``amax`` has the scales, ``recipe`` says which tensor gets which format, ``fake_quantize`` rounds
-a tensor, ``linear`` is a layer that does so forward and backward. On top of them: ``transformer``
-(a net for FashionMNIST), ``curves`` (train it, or read recorded trainings) and ``stagnation``
-(what becomes of small updates in BF16). torch is loaded only where it is used.
+``amax`` has the scales, ``recipe`` says which tensor gets which format, ``fake_quantization``
+rounds a tensor, ``quantizer`` keeps what belongs to one operand, ``linear`` is a layer that rounds
+forward and backward. On top of them: ``transformer`` (a net for FashionMNIST), ``curves`` (train
+it, or read recorded trainings) and ``stagnation`` (what becomes of small updates in BF16). torch is loaded only where it is used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ampcourse.low_precision.amax import AmaxHistory, scale_for
 from ampcourse.low_precision.recipe import RECIPES, Recipe, get_recipe
 
 if TYPE_CHECKING:
-    from ampcourse.low_precision.fake_quantize import fake_quantize
+    from ampcourse.low_precision.fake_quantization import fake_quantize
     from ampcourse.low_precision.linear import QuantizedLinear, convert
 
 __all__ = [
@@ -29,7 +29,11 @@ __all__ = [
     "scale_for",
 ]
 
-_NEED_TORCH = {"fake_quantize": "fake_quantize", "QuantizedLinear": "linear", "convert": "linear"}
+_NEED_TORCH = {
+    "fake_quantize": "fake_quantization",
+    "QuantizedLinear": "linear",
+    "convert": "linear",
+}
 
 
 def __getattr__(name: str) -> Any:
