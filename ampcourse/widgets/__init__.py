@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ampcourse.widgets.memory.widget import CheckpointSegments, MemoryLedger
     from ampcourse.widgets.roofline.widget import RooflineExplorer
     from ampcourse.widgets.scaler.widget import ScalerScrubber
+    from ampcourse.widgets.scaling.widget import Outlier
     from ampcourse.widgets.update.widget import LostUpdate
     from ampcourse.widgets.window.widget import GradientWindow
 
@@ -29,6 +30,7 @@ __all__ = [
     "gradient_window",
     "lost_update",
     "memory_ledger",
+    "outlier",
     "same_number",
     "scaler_scrubber",
     "type_flow",
@@ -260,3 +262,23 @@ def roofline_explorer(
     from ampcourse.widgets.roofline.widget import RooflineExplorer
 
     return RooflineExplorer(RooflineState(works or resnet50_works(), device, recipe))
+
+
+def outlier(exponent: int = 1, place: int = 20, element: str = "e2m1") -> Outlier:
+    """Return 64 values, one of them an outlier to drag, under three ways of sharing scales.
+
+    The outlier is 2^exponent, 0 to 20, at place 0 to 63; the others are spread as a normal
+    distribution is. Elements are "e2m1" or "e4m3"; their scales are one in FP32 for all, E8M0
+    for 32 (MXFP4, MXFP8) and E4M3 for 16 (NVFP4). The result shows its state as `exponent`,
+    `place` and `element`, which can also be assigned, and as `values` and `fates`.
+
+    Raises ValueError for other numbers or elements; ImportError with the install command where
+    ipywidgets or anywidget is missing.
+
+    >>> [len(fate.flushed) for fate in outlier(12).fates]
+    [63, 35, 18]
+    """
+    from ampcourse.widgets.scaling.state import OutlierState
+    from ampcourse.widgets.scaling.widget import Outlier
+
+    return Outlier(OutlierState(element, place, exponent))
