@@ -3,7 +3,8 @@
 ``amax`` has the scales, ``recipe`` says which tensor gets which format, ``fake_quantization``
 rounds a tensor, ``quantizer`` keeps what belongs to one operand, ``linear`` is a layer that rounds
 forward and backward. On top of them: ``transformer`` (a net for FashionMNIST), ``curves`` (train
-it, or read recorded trainings) and ``stagnation`` (what becomes of small updates in BF16). torch is loaded only where it is used.
+it, or read recorded trainings) and ``stagnation`` (what becomes of small updates in BF16).
+torch is loaded only where it is used.
 """
 
 from __future__ import annotations

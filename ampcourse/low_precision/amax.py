@@ -3,9 +3,9 @@
 Current scaling takes the amax of the tensor itself, which means reading it twice. Delayed scaling
 takes the amax of past steps, and reads it once; a tensor that jumps is clipped. Sources:
 Micikevicius et al., FP8 Formats for Deep Learning, arXiv 2209.05433, section 2 (numbers are
-scaled before they are cast to FP8, and unscaled after); NVIDIA Transformer Engine, common/recipe/recipe_common.cuh
-(the scale as a power of two, and what an amax of 0, infinity or NaN does) and
-common/recipe/delayed_scaling.cu (the history).
+scaled before they are cast to FP8, and unscaled after); NVIDIA Transformer Engine, folder
+common/recipe: recipe_common.cuh (the scale cut to a power of two; an amax of 0, infinity or NaN)
+and delayed_scaling.cu (the history).
 """
 
 from __future__ import annotations

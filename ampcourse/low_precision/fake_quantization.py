@@ -11,7 +11,8 @@ import torch
 
 from ampcourse.blocks import BlockScheme
 from ampcourse.blocks.layout import make_layout
-from ampcourse.formats import E8M0, FP32
+from ampcourse.encode import Overflow
+from ampcourse.formats import E8M0, FP32, FloatFormat
 from ampcourse.low_precision.amax import scale_for
 from ampcourse.low_precision.recipe import operand_format
 from ampcourse.quantize import quantize
@@ -32,8 +33,8 @@ def fake_quantize(
     block format the blocks run along ``axis``, the last one filled up with zeros. With one scale
     per tensor, x times the ``scale`` is rounded to the elements and clamped to their largest,
     then divided by the scale again, a power of two: by default scale_for x's own amax. A
-    format without a scale is a plain cast. ``mode`` and ``generator`` hold for the
-    elements, as in quantize.
+    format without a scale is a plain cast, clamped where it has 8 bits or fewer. ``mode`` and
+    ``generator`` hold for the elements, as in quantize.
 
     What is not finite: in blocks, the whole block becomes NaN (MX 1.0). With one scale per tensor
     an infinity is clamped, as by the GPU's saturating conversion, and a NaN stays.
@@ -51,13 +52,22 @@ def fake_quantize(
     if scale is not None and (blocked or not isinstance(target, BlockScheme)):
         raise ValueError(f"scale = {scale!r} is of no use: {target.name} takes none from outside")
     if not isinstance(target, BlockScheme):
-        return x if target is FP32 else quantize(x, target, mode, generator=generator)
+        return _cast(x, target, mode, generator)
     if blocked:
         return _in_blocks(x, target, axis, mode, generator)
     if scale is None:
         scale = scale_for(amax_of(x), target.element)
     element = target.element
     return quantize(x * scale, element, mode, "saturate", generator=generator) / scale
+
+
+def _cast(
+    x: torch.Tensor, fmt: FloatFormat, mode: str, generator: torch.Generator | None
+) -> torch.Tensor:
+    if fmt is FP32:
+        return x
+    overflow: Overflow = "saturate" if fmt.bits <= 8 else None
+    return quantize(x, fmt, mode, overflow, generator=generator)
 
 
 def amax_of(x: torch.Tensor) -> float:

@@ -92,6 +92,7 @@ def _fp8(name: str, scaling: str) -> Recipe:
 _MADE = (
     Recipe("fp32", "fp32", "fp32", "fp32"),
     Recipe("bf16"),
+    Recipe("fp8_unscaled", "e4m3", "e4m3", "e5m2"),
     _fp8("fp8", "current"),
     _fp8("fp8_delayed", "delayed"),
     Recipe("mxfp8", *("mxfp8_e4m3",) * 3),
@@ -99,8 +100,9 @@ _MADE = (
     Recipe("nvfp4", *("nvfp4",) * 3, gradient_rounding="stochastic"),
 )
 
-#: The recipes by name. FP8: arXiv 2209.05433 (E4M3 forward, E5M2 for gradients). MXFP8: E4M3 for
-#: all three, as in Transformer Engine's MXFP8BlockScaling. NVFP4: stochastic rounding of
-#: gradients from arXiv 2509.25149, without its Hadamard transforms, its square weight blocks and
-#: its layers kept in BF16.
+#: The recipes by name. "fp32" rounds nothing; "fp8_unscaled" shows what scales are for.
+#: FP8: E4M3 forward and E5M2 for gradients (arXiv 2209.05433). MXFP8: E4M3 for all three, the
+#: default of Transformer Engine's MXFP8BlockScaling. NVFP4: gradients rounded stochastically
+#: (arXiv 2509.25149), without that paper's Hadamard transforms, its weight blocks of 16 x 16
+#: and the layers that it keeps in higher precision.
 RECIPES: Mapping[str, Recipe] = MappingProxyType({recipe.name: recipe for recipe in _MADE})
