@@ -1,4 +1,4 @@
-"""Interactive views for the lessons: formats, updates, gradients, loss scales, types, memory.
+"""Interactive views for the lessons: formats, updates, gradients, scales, types, memory, shards.
 
 Importing this package loads no widget library; the functions do, when they are called.
 """
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ampcourse.widgets.scaling.widget import Outlier
     from ampcourse.widgets.update.widget import LostUpdate
     from ampcourse.widgets.window.widget import GradientWindow
+    from ampcourse.widgets.zero.widget import Shards
 
 __all__ = [
     "block_fma",
@@ -33,6 +34,7 @@ __all__ = [
     "outlier",
     "same_number",
     "scaler_scrubber",
+    "shards",
     "type_flow",
 ]
 
@@ -282,3 +284,29 @@ def outlier(exponent: int = 1, place: int = 20, element: str = "e2m1") -> Outlie
     from ampcourse.widgets.scaling.widget import Outlier
 
     return Outlier(OutlierState(element, place, exponent))
+
+
+def shards(
+    stage: int = 0,
+    ranks: int = 4,
+    parameters: int = 7_500_000_000,
+    optimizer: str = "adam",
+    recipe: str = "masters",
+) -> Shards:
+    """Return what each rank keeps under a stage of ZeRO, painted rank by rank.
+
+    Stages are 0 (DDP) to 3 (FSDP2), ranks 1 to 8 and powers of two to 1024; optimizers "sgd",
+    "momentum" and "adam"; recipes "masters" (16 bits with FP32 masters), "autocast" (FP32) and
+    "half" (16 bits only). The result shows its state under these names, which can also be
+    assigned, and what the fullest rank keeps as `bytes`.
+
+    Raises ValueError for another stage, number, optimizer or recipe; ImportError with the install
+    command where ipywidgets or anywidget is missing.
+
+    >>> [shards(stage, 64).bytes.total / 1e9 for stage in (0, 3)]
+    [120.0, 1.875]
+    """
+    from ampcourse.widgets.zero.state import ShardState
+    from ampcourse.widgets.zero.widget import Shards
+
+    return Shards(ShardState(stage, ranks, parameters, optimizer, recipe))

@@ -121,7 +121,7 @@ def text(state: OutlierState) -> str:
         blocks = ["".join(marks[block.start : block.end]) for block in fate.blocks]
         lines += [words.SCHEMES[fate.scheme.name], "  " + "|".join(blocks)]
         lines += [f"  {_told(block)}" for block in fate.blocks]
-    heads = words.LABELS["head"][1:]
+    heads = words.HEAD[1:]
     lines += [
         "; ".join([row[0], *map(_pair, zip(heads, row[1:], strict=True))]) for row in rows(state)
     ]

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 from ampcourse.widgets.bits import words
 
+HEAD = ["scales", "become 0", "clamped", "error of the others", "bits per value"]
+
 LABELS = {
     "element": "Elements",
     "place": "Outlier's place",
@@ -21,7 +23,7 @@ LABELS = {
     "outlier": "the outlier",
     "line": "what is below this line becomes 0",
     "table": "The three side by side",
-    "head": ["scales", "become 0", "clamped", "error of the others", "bits per value"],
+    "head": HEAD,
     "silent": words.LABELS["silent"],
 }
 

@@ -1,0 +1,1 @@
+"""What each rank keeps of weights, gradients and optimizer state under the stages of ZeRO."""
