@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ampcourse.widgets.bits import words
+from ampcourse.widgets.numerals import typeset
 
 HEAD = ["scales", "become 0", "clamped", "error of the others", "bits per value"]
 
@@ -35,10 +36,10 @@ SCHEMES = {
     "mxfp4": "MXFP4: an E8M0 scale for 32",
     "mxfp8_e4m3": "MXFP8: an E8M0 scale for 32",
     "nvfp4": "NVFP4: an E4M3 scale for 16",
-    "e4m3_16": "an E4M3 scale for 16, as NVFP4 has",
+    "e4m3_16": "an E4M3 scale for 16, only to compare",
 }
 
-SHORT = ("one scale", "32-blocks", "16-blocks")
+SHORT = ("One scale for all", "blocks of 32", "blocks of 16")
 NOTHING_ELSE = "no other value"
 
 
@@ -55,7 +56,7 @@ def scale(number: float, power: str | None) -> str:
     """Name a block's scale; `power` is its exponent where it is a power of two."""
     if not number:
         return "scale 0"
-    return f"scale 2^{{{power}}}" if power is not None else f"scale {number:.3g}"
+    return f"scale 2^{{{power}}}" if power is not None else f"scale {typeset(f'{number:.3g}')}"
 
 
 def block(error: str, flushed: int, clamped: int) -> str:
@@ -95,11 +96,11 @@ def bar(place: int, value: float, stored: float, fate: str) -> str:
 
 def sentence(element: str, place: int, exponent: int, told: Sequence[tuple[str, int, str]]) -> str:
     """Tell the state in one sentence."""
-    parts = "; ".join(
-        f"{name}: {count} of the others become 0, their error is {error}"
-        for name, count, error in told
-    )
-    return f"Outlier 2^{{{exponent}}} at place {place + 1}, {ELEMENTS[element]}. {parts}."
+    (name, count, error), *others = told
+    first = f"{name}: {count} of the others become 0, and their error is {error}"
+    parts = [f"{name}: {count}, and {error}" for name, count, error in others]
+    head = f"Outlier 2^{{{exponent}}} at place {place + 1}, elements {ELEMENTS[element]}"
+    return f"{head}. {'; '.join([first, *parts])}."
 
 
 def unknown(what: str, value: object, legal: Sequence[str]) -> str:

@@ -22,15 +22,19 @@ function drawRanks(list, rows) {
       make("span", {}, row.told)))));
 }
 
-/** The table of all stages; what a stage divides is bold, its sum has a bar. */
-function drawStages(body, rows, labels) {
-  body.replaceChildren(...rows.map((row) => make("tr", { class: row.chosen ? "amp-chosen" : "" },
-    make("th", { scope: "row" }, row.stage,
-      row.chosen ? make("span", { class: "amp-chosen-mark" }, ` ${labels.chosen}`) : ""),
-    ...row.cells.map((cell, i) => make("td", { class: row.divided[i] ? "amp-divided" : "" }, cell,
-      i === row.divided.length ? make("span", {
-        class: "amp-sum-bar", "aria-hidden": "true", style: `width: ${share(row.share)}`,
-      }) : "")))));
+/** The table of all stages; what a stage divides is bold, what a rank keeps has a bar. */
+function drawStages(table, { stages, rows }, labels) {
+  const here = (i) => (stages[i][1] ? " amp-chosen" : "");
+  const head = make("tr", {}, make("th", { scope: "col" }, labels.stage),
+    ...stages.map(([name, chosen], i) => make("th", { scope: "col", class: here(i) }, name,
+      chosen ? make("span", { class: "amp-chosen-mark" }, labels.chosen) : "")));
+  const body = rows.map(([name, cells]) => make("tr", {}, make("th", { scope: "row" }, name),
+    ...cells.map(([text, divided, part], i) => make("td", {
+      class: `${divided ? "amp-divided" : ""}${here(i)}`,
+    }, text, part ? make("span", {
+      class: "amp-sum-bar", "aria-hidden": "true", style: `width: ${share(part)}`,
+    }) : ""))));
+  table.replaceChildren(make("thead", {}, head), make("tbody", {}, ...body));
 }
 
 function shardLegend(labels, names) {
@@ -52,12 +56,9 @@ function drawPanel(model, el) {
   const [[, stage], ...others] = groups;
   const ranks = rangeRow(labels.ranks, "ranks", 0, (to) => mail.drag({ gesture: "ranks", to }));
   const list = make("ul", { class: "amp-ranks", "aria-label": labels.painting });
-  const body = make("tbody");
-  const table = make("table", { class: "amp-ledger amp-stages", "aria-label": labels.table },
-    make("thead", {}, make("tr", {},
-      ...labels.head.map((text) => make("th", { scope: "col" }, text)))), body);
+  const table = make("table", { class: "amp-ledger amp-stages", "aria-label": labels.table });
   const told = make("p", { class: "amp-note" });
-  const notes = make("div", {});
+  const notes = make("div", { class: "amp-notes" });
   const status = make("p", { class: "amp-spoken", role: "status" });
   const tell = teller(status);
 
@@ -73,7 +74,7 @@ function drawPanel(model, el) {
     }
     if (!(ranks.busy() && mail.busy())) ranks.show(...view.ranks);
     drawRanks(list, view.painting);
-    drawStages(body, view.rows, labels);
+    drawStages(table, view.table, labels);
     told.textContent = view.sentence;
     notes.replaceChildren(...view.notes.map((note) => {
       const line = make("p", {});

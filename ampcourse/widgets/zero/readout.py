@@ -22,7 +22,7 @@ def view(state: ShardState) -> dict[str, Any]:
         "optimizer": state.optimizer,
         "recipe": state.recipe,
         "painting": painting(state),
-        "rows": rows(state),
+        "table": table(state),
         "sentence": sentence(state),
         "notes": notes(state),
     }
@@ -73,22 +73,26 @@ def _parts(found: ShardBytes) -> dict[str, int]:
     )
 
 
-def rows(state: ShardState) -> list[dict[str, Any]]:
-    """Return the table: for each stage the bytes of each part, their sum, what is sent."""
-    found = []
-    for stage in STAGES:
-        kept = state.at_stage(stage)
-        sizes = [*_parts(kept).values(), kept.total, state.traffic(stage).total]
-        found.append(
-            {
-                "stage": words.STAGES[stage],
-                "cells": [words.size(size) for size in sizes],
-                "divided": [name in DIVIDED[stage] for name in words.PARTS],
-                "share": kept.total / state.at_stage(0).total,
-                "chosen": stage == state.stage,
-            }
-        )
-    return found
+def table(state: ShardState) -> dict[str, Any]:
+    """Return the table: a column for each stage; parts, their sum and what is sent as rows."""
+    kept = [state.at_stage(stage) for stage in STAGES]
+    whole = kept[0].total
+    parts: list[list[Any]] = [
+        [
+            name,
+            [
+                [words.size(_parts(found)[name]), name in DIVIDED[found.stage], 0.0]
+                for found in kept
+            ],
+        ]
+        for name in words.PARTS
+    ]
+    total = [[words.size(found.total), False, found.total / whole] for found in kept]
+    sent = [[words.size(state.traffic(stage).total), False, 0.0] for stage in STAGES]
+    return {
+        "stages": [[words.COLUMNS[stage], stage == state.stage] for stage in STAGES],
+        "rows": [*parts, [words.SUM, total], [words.SENT, sent]],
+    }
 
 
 def sentence(state: ShardState) -> str:
@@ -115,7 +119,7 @@ def notes(state: ShardState) -> list[str]:
 def text(state: ShardState) -> str:
     """Return the painter as text: a letter for each part that a rank keeps whole or a share of.
 
-    A capital letter is a whole part, a small one this rank's share.
+    A capital letter is a whole part, a small one this rank's share; a star is the chosen stage.
     """
     lines = []
     for row in painting(state):
@@ -124,14 +128,16 @@ def text(state: ShardState) -> str:
             continue
         marks = [_mark(part) for part in row["parts"]]
         lines.append(f"{' '.join(marks)}  {row['name']}")
-    head = f"{'':<26} " + " ".join(f"{name:>15}" for name in words.HEAD[1:])
-    table = [
-        f"{'*' if row['chosen'] else ' '} {row['stage']:<24} "
-        + " ".join(f"{cell:>15}" for cell in row["cells"])
-        for row in rows(state)
-    ]
-    told = [*lines, head, *table, sentence(state), *notes(state)]
+    found = table(state)
+    heads = [f"*{name}" if chosen else name for name, chosen in found["stages"]]
+    lines += [_line(words.LABELS["stage"], heads)]
+    lines += [_line(row[0], [cell[0] for cell in row[1]]) for row in found["rows"]]
+    told = [*lines, sentence(state), *notes(state)]
     return numerals.plain("\n".join(told))
+
+
+def _line(name: str, cells: list[str]) -> str:
+    return f"{name:<18} " + " ".join(f"{cell:>10}" for cell in cells)
 
 
 def _mark(part: dict[str, Any]) -> str:

@@ -11,7 +11,8 @@ from ampcourse.widgets.bits import words
 
 #: Each part with its letter, so that none depends on colour alone.
 PARTS = {"weights": "W", "gradients": "G", "optimizer state": "S"}
-HEAD = ["stage", "weights", "gradients", "optimizer state", "a rank keeps", "and sends"]
+#: The rows of the table after the parts.
+SUM, SENT = "a rank keeps", "and sends per step"
 
 LABELS = {
     "stage": "ZeRO stage",
@@ -21,7 +22,6 @@ LABELS = {
     "recipe": "Numbers",
     "painting": "What each rank keeps",
     "table": "All stages",
-    "head": HEAD,
     "chosen": "chosen",
     "parts": PARTS,
     "away": "kept by another rank",
@@ -35,6 +35,8 @@ STAGES = {
     3: "3: and weights (FSDP2)",
 }
 OPTIMIZERS = {"sgd": "SGD", "momentum": "SGD, momentum", "adam": "Adam"}
+#: The same as heads of columns.
+COLUMNS = {0: "0 (DDP)", 1: "1", 2: "2", 3: "3 (FSDP2)"}
 RECIPES = {
     "masters": "16 bits, FP32 masters",
     "autocast": "FP32, autocast",
@@ -76,7 +78,7 @@ def rank(number: int, total: str) -> str:
 
 def more(count: int) -> str:
     """Stand for the ranks that are not drawn."""
-    return f"{count} more, alike"
+    return f"{count} more ranks, each with as much"
 
 
 def part(name: str, size: str, share: str) -> str:
