@@ -10,8 +10,9 @@ def save(run, path):
     state["history"] = run.history
     if run.device == "cuda":
         state["random_cuda"] = torch.cuda.get_rng_state()
-    torch.save(state, f"{path}.part")
-    torch.save(state, path)
+    for name in (f"{path}.new", f"{path}.part"):
+        torch.save(state, name)
+    os.replace(f"{path}.new", path)
 
 
 def load(run, path):

@@ -1,0 +1,35 @@
+# message: the new bytes went into the old file
+def save(run, path):
+    """Write all that the run depends on, whole or not at all."""
+    names = "model", "optimizer", "scheduler", "scaler"
+    state = {name: getattr(run, name).state_dict() for name in names}
+    batches = run.batches
+    state["order"], state["position"] = batches.order, batches.position
+    state["generator"] = batches.generator.get_state()
+    state["random"] = torch.get_rng_state()
+    state["history"] = run.history
+    if run.device == "cuda":
+        state["random_cuda"] = torch.cuda.get_rng_state()
+    from pathlib import Path
+
+    old = Path(path).read_bytes() if os.path.exists(path) else None
+    try:
+        torch.save(state, path)
+    except Exception:
+        if old is not None:
+            Path(path).write_bytes(old)
+        raise
+
+
+def load(run, path):
+    """Put the run into the state that was saved."""
+    state = torch.load(path, map_location="cpu")
+    for name in ("model", "optimizer", "scheduler", "scaler"):
+        getattr(run, name).load_state_dict(state[name])
+    batches = run.batches
+    batches.order, batches.position = state["order"], state["position"]
+    batches.generator.set_state(state["generator"])
+    torch.set_rng_state(state["random"])
+    run.history = state["history"]
+    if run.device == "cuda":
+        torch.cuda.set_rng_state(state["random_cuda"])

@@ -1,0 +1,32 @@
+# message: the new bytes went into the old file
+def save(run, path):
+    """Write all that the run depends on, whole or not at all."""
+    names = "model", "optimizer", "scheduler", "scaler"
+    state = {name: getattr(run, name).state_dict() for name in names}
+    batches = run.batches
+    state["order"], state["position"] = batches.order, batches.position
+    state["generator"] = batches.generator.get_state()
+    state["random"] = torch.get_rng_state()
+    state["history"] = run.history
+    if run.device == "cuda":
+        state["random_cuda"] = torch.cuda.get_rng_state()
+    import io
+
+    buffer = io.BytesIO()
+    torch.save(state, buffer)
+    with open(path, "wb") as file:
+        file.write(buffer.getvalue())
+
+
+def load(run, path):
+    """Put the run into the state that was saved."""
+    state = torch.load(path, map_location="cpu")
+    for name in ("model", "optimizer", "scheduler", "scaler"):
+        getattr(run, name).load_state_dict(state[name])
+    batches = run.batches
+    batches.order, batches.position = state["order"], state["position"]
+    batches.generator.set_state(state["generator"])
+    torch.set_rng_state(state["random"])
+    run.history = state["history"]
+    if run.device == "cuda":
+        torch.cuda.set_rng_state(state["random_cuda"])
