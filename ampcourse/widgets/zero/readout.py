@@ -33,25 +33,24 @@ def painting(state: ShardState) -> list[dict[str, Any]]:
 
     Widths are those of the undivided parts, so that a whole row is what DDP keeps.
     """
+    if state.ranks <= _DRAWN:
+        return [_rank(state, number) for number in range(state.ranks)]
+    left_out = {"name": words.MORE, "parts": [], "told": words.more(state.ranks - _DRAWN + 1)}
+    first = [_rank(state, number) for number in range(_DRAWN - 2)]
+    return [*first, left_out, _rank(state, state.ranks - 1)]
+
+
+def _rank(state: ShardState, number: int) -> dict[str, Any]:
     whole, found = _parts(state.at_stage(0)), _parts(state.bytes)
     total = sum(whole.values())
-    drawn = (
-        range(state.ranks) if state.ranks <= _DRAWN else (*range(_DRAWN - 2), None, state.ranks - 1)
-    )
-    told = words.size(state.bytes.total)
-    return [
-        {"name": words.MORE, "parts": [], "told": words.more(state.ranks - _DRAWN + 1)}
-        if number is None
-        else {
-            "name": words.rank(number, told),
-            "parts": [
-                _part(state, name, number, whole[name] / total, found[name])
-                for name in whole
-                if whole[name]
-            ],
-        }
-        for number in drawn
-    ]
+    return {
+        "name": words.rank(number, words.size(state.bytes.total)),
+        "parts": [
+            _part(state, name, number, size / total, found[name])
+            for name, size in whole.items()
+            if size
+        ],
+    }
 
 
 def _part(state: ShardState, name: str, number: int, width: float, kept: int) -> dict[str, Any]:

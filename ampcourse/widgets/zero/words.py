@@ -6,6 +6,7 @@ LABELS go to the browser as they stand. Bytes are in powers of ten, as in the Ze
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ampcourse.widgets.bits import words
 
@@ -14,7 +15,7 @@ PARTS = {"weights": "W", "gradients": "G", "optimizer state": "S"}
 #: The rows of the table after the parts.
 SUM, SENT = "a rank keeps", "and sends per step"
 
-LABELS = {
+LABELS: dict[str, Any] = {
     "stage": "ZeRO stage",
     "ranks": "Ranks",
     "parameters": "Parameters",
