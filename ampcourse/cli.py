@@ -2,8 +2,9 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,15 +39,94 @@ def parser() -> argparse.ArgumentParser:
     build.add_argument("lessons", nargs="*", metavar="NN", help="which lessons; all if none")
     build.add_argument("--check", action="store_true", help="only say what is not up to date")
     build.set_defaults(run=run_build)
-    grade = commands.add_parser("grade", help="grade learners' notebooks")
-    grade.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    grade.add_argument("--json", action="store_true", help="print the reports as JSON")
-    grade.set_defaults(run=run_grade)
+    add_classroom(commands)
     diagnose = commands.add_parser("diagnose", help="run a training script, say what is wrong")
     diagnose.add_argument("script", type=Path, metavar="SCRIPT")
     diagnose.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its own")
     diagnose.set_defaults(run=run_diagnose)
     return root
+
+
+def add_classroom(commands: Any) -> None:
+    """Add what teachers run, and `check`."""
+    release = commands.add_parser("release", help="write what learners get into a new folder")
+    release.add_argument("folder", type=Path, metavar="OUT")
+    release.add_argument("--lessons", nargs="+", default=[], metavar="NN", help="all if left out")
+    release.set_defaults(run=classroom("run_release"))
+    collect = commands.add_parser("collect", help="list what was handed in, and what is odd")
+    add_submissions(collect, "+")
+    collect.set_defaults(run=classroom("run_collect"))
+    grade = commands.add_parser(
+        "grade",
+        help="grade notebooks, or a class",
+        description="Grade single notebooks, printing a report each; or folders and zip files, "
+        "keeping each result in a folder as it comes and writing feedback pages. Exit status: "
+        "0 all graded, 1 some could not be, 2 misuse or a folder that cannot be written, "
+        "130 stopped (what was graded is kept, the same command goes on).",
+    )
+    add_submissions(grade, "*")
+    grade.add_argument("--json", action="store_true", help="print the reports as JSON")
+    grade.add_argument("--results", type=Path, metavar="FOLDER", help="where they are kept: grades")
+    grade.add_argument("--workers", type=positive, default=2, metavar="N", help="processes: 2")
+    grade.add_argument("--scheduler", metavar="ADDRESS", help="of a dask.distributed cluster")
+    grade.add_argument(
+        "--self-test", action="store_true", help="try the course's own right and wrong answers"
+    )
+    grade.set_defaults(run=run_grade)
+    export = commands.add_parser("export", help="hand marks on to other systems")
+    export.add_argument("kind", choices=("csv", "json", "canvas", "moodle", "nbgrader"))
+    export.add_argument("out", type=Path, metavar="OUT", help="the file to write")
+    export.add_argument("--results", type=Path, default=Path("grades"), metavar="FOLDER")
+    export.add_argument("--lesson", default="", metavar="NN", help="for canvas and moodle")
+    export.add_argument("--sheet", type=Path, metavar="CSV", help="what canvas or moodle exported")
+    export.add_argument("--column", default="", metavar="NAME", help="of canvas's sheet, to fill")
+    export.add_argument(
+        "--scale", action="store_true", help="to the sheet's points, if they differ from ours"
+    )
+    export.set_defaults(run=classroom("run_export"))
+    check = commands.add_parser(
+        "check",
+        help="run a notebook of your own and its visible checks",
+        description="Run a notebook with your rights, as Validate does, and say which of its "
+        "visible checks hold. Exit status: 0 all hold, 1 not all, 2 misuse.",
+    )
+    check.add_argument("notebook", type=Path, metavar="NOTEBOOK")
+    check.set_defaults(run=classroom("run_check"))
+
+
+def add_submissions(command: argparse.ArgumentParser, count: str) -> None:
+    """Add the arguments that say what was handed in."""
+    command.add_argument(
+        "submissions",
+        nargs=count,
+        type=Path,
+        metavar="SUBMISSIONS",
+        help="notebooks, folders (nbgrader's submitted, a Canvas or Moodle download), zip files",
+    )
+    command.add_argument("--lessons", nargs="+", default=[], metavar="NN", help="only these")
+    command.add_argument(
+        "--due", action="append", default=[], metavar="[NN=]WHEN", help="such as 2026-12-01T23:59"
+    )
+    command.add_argument("--roster", type=Path, metavar="FILE", help="ids, one a line, or a CSV")
+
+
+def classroom(name: str) -> Callable[[argparse.Namespace], int]:
+    """Return a command of the classroom's, which is imported when it runs."""
+
+    def run(options: argparse.Namespace) -> int:
+        from ampcourse.classroom import command
+
+        return int(getattr(command, name)(options))
+
+    return run
+
+
+def positive(text: str) -> int:
+    """Read a number of at least 1."""
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
 
 
 def run_measuring(command: str, arguments: Sequence[str]) -> int:
@@ -90,13 +170,26 @@ def run_build(options: argparse.Namespace) -> int:
 
 
 def run_grade(options: argparse.Namespace) -> int:
+    """Grade single notebooks or a class, or try the course's own answers."""
+    from ampcourse.classroom import command
+
+    if options.self_test:
+        return command.run_self_test(options)
+    if not options.submissions:
+        raise ValueError("name notebooks, folders or zip files to grade, or --self-test")
+    if options.results or options.scheduler or command.is_class(options.submissions):
+        return command.run_grade(options)
+    return grade_single(options)
+
+
+def grade_single(options: argparse.Namespace) -> int:
     """Grade the files and print a report for each; 1 if one could not be graded."""
     from ampcourse.courseware.course import find_course
     from ampcourse.courseware.grade import grade_files
     from ampcourse.courseware.report import as_json, as_text
 
     reports = []
-    for report in grade_files(find_course(), options.files):
+    for report in grade_files(find_course(), options.submissions):
         reports.append(report)
         if not options.json:
             print(as_text(report), flush=True)
