@@ -44,7 +44,7 @@ def fake_quantize(
     >>> fake_quantize(x, "mxfp4").tolist()
     [0.0, 8.0, 8.0, -96.0]
     >>> fake_quantize(x, "per_tensor_e4m3").tolist()
-    [0.3125, 5.0, 8.0, -104.0]
+    [0.3125, 5.0, 8.0, -96.0]
     """
     target = operand_format(fmt)
     x = x.detach().float()

@@ -35,7 +35,8 @@ class _Products(torch.autograd.Function):
         inputs, outputs = layer.weights.pair(weight, True, needs_x, layer.training)
         ctx.save_for_backward(columns, outputs)
         ctx.layer = layer
-        return functional.linear(rows, inputs, bias)
+        with torch.autocast(x.device.type, enabled=False):  # which would sum in 16 bits
+            return functional.linear(rows, inputs, bias)
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
@@ -43,12 +44,13 @@ class _Products(torch.autograd.Function):
         x, weight = ctx.saved_tensors
         needs_x, needs_weight, needs_bias, _ = ctx.needs_input_grad
         rows, columns = ctx.layer.gradients.pair(gradient, needs_x, needs_weight)
-        return (
-            rows.mm(weight) if needs_x else None,
-            columns.t().mm(x) if needs_weight else None,
-            gradient.sum(0) if needs_bias else None,
-            None,
-        )
+        with torch.autocast(gradient.device.type, enabled=False):
+            return (
+                rows.mm(weight) if needs_x else None,
+                columns.t().mm(x) if needs_weight else None,
+                gradient.sum(0) if needs_bias else None,
+                None,
+            )
 
 
 class QuantizedLinear(nn.Linear):
@@ -62,8 +64,8 @@ class QuantizedLinear(nn.Linear):
 
     ``activations``, ``weights`` and ``gradients`` are the layer's Quantizers; under delayed
     scaling each holds a history, which grows in training mode only, starts empty and is not
-    part of state_dict. Takes input of shape (..., in_features); raises ValueError for an
-    unknown recipe and, from the formats, as fake_quantize does.
+    part of state_dict. Takes floating-point input of shape (..., in_features), also under
+    autocast; what comes out is FP32. Raises ValueError for an unknown recipe.
 
     >>> layer = QuantizedLinear(32, 8, "mxfp4")
     >>> layer(torch.ones(4, 32)).shape, layer.weight.dtype
@@ -87,7 +89,7 @@ class QuantizedLinear(nn.Linear):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return x W^T + b from rounded x and W."""
-        tokens = x.reshape(-1, self.in_features)
+        tokens = x.float().reshape(-1, self.in_features)
         y: torch.Tensor = _Products.apply(tokens, self.weight, self.bias, self)
         return y.reshape(*x.shape[:-1], self.out_features)
 
@@ -97,12 +99,13 @@ class QuantizedLinear(nn.Linear):
 
 
 def convert(model: nn.Module, recipe: str | Recipe, keep: Collection[str] = ()) -> nn.Module:
-    """Replace every nn.Linear of a model by a QuantizedLinear in place, and return the model.
+    """Replace every linear layer of a model by a QuantizedLinear in place; return the model.
 
     The parameters stay the very same objects, so an optimizer made before still updates them.
+    A QuantizedLinear gets the new recipe, a subclass of nn.Linear of any other kind stays.
     ``keep`` names modules, as named_modules does ("head"), that stay as they are. Raises
     ValueError for an unknown recipe, for a name in keep that is no module, and for a model
-    that is itself an nn.Linear, which has no place to be replaced in.
+    that is itself a linear layer, which has no place to be replaced in.
 
     >>> model = convert(nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2)), "fp8", ["2"])
     >>> type(model[0]).__name__, type(model[2]).__name__
@@ -111,16 +114,19 @@ def convert(model: nn.Module, recipe: str | Recipe, keep: Collection[str] = ()) 
     recipe = get_recipe(recipe)
     if isinstance(model, nn.Linear):
         raise ValueError("the model is one nn.Linear; make a QuantizedLinear, or wrap it first")
-    modules = dict(model.named_modules())
+    # A layer with two names is one layer still, so both get the same new one.
+    modules = dict(model.named_modules(remove_duplicate=False))
     unknown = sorted(set(keep) - set(modules))
     if unknown:
         raise ValueError(
             f"keep = {unknown} are no modules of the model; it has {list(modules)[1:]}"
         )
+    fresh: dict[nn.Module, QuantizedLinear] = {}
     for name, module in modules.items():
-        if type(module) is nn.Linear and name not in keep:
+        if type(module) in (nn.Linear, QuantizedLinear) and name not in keep:
             place, _, last = name.rpartition(".")
-            setattr(modules[place], last, _quantized(module, recipe))
+            new = fresh.setdefault(module, _quantized(module, recipe))
+            setattr(modules[place], last, new)
     return model
 
 

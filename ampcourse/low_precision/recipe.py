@@ -24,7 +24,7 @@ class Recipe:
 
     A format is the name of one of ampcourse.blocks.SCHEMES (scaled), or one of
     ampcourse.formats.FORMATS (cast without a scale); None means BF16. Raises ValueError for
-    names that are neither.
+    names that are neither and for a history below 1.
     """
 
     name: str
@@ -44,6 +44,8 @@ class Recipe:
     def __post_init__(self) -> None:
         for tensor in ("weights", "activations", "gradients"):
             operand_format(getattr(self, tensor))
+        if self.history < 1:
+            raise ValueError(f"history = {self.history} is below 1 step")
         _check("scaling", self.scaling, SCALINGS)
         _check("gradient_rounding", self.gradient_rounding, GRADIENT_ROUNDINGS)
 
@@ -92,15 +94,17 @@ def _fp8(name: str, scaling: str) -> Recipe:
 _MADE = (
     Recipe("fp32", "fp32", "fp32", "fp32"),
     Recipe("bf16"),
-    Recipe("fp8_unscaled", "e4m3", "e4m3", "e5m2"),
+    Recipe("e4m3_unscaled", *("e4m3",) * 3),
     _fp8("fp8", "current"),
     _fp8("fp8_delayed", "delayed"),
     Recipe("mxfp8", *("mxfp8_e4m3",) * 3),
+    Recipe("fp4", *("per_tensor_e2m1",) * 3),
     Recipe("mxfp4", *("mxfp4",) * 3),
     Recipe("nvfp4", *("nvfp4",) * 3, gradient_rounding="stochastic"),
 )
 
-#: The recipes by name. "fp32" rounds nothing; "fp8_unscaled" shows what scales are for.
+#: The recipes by name. "fp32" rounds nothing; "e4m3_unscaled" and "fp4" (one scale for the whole
+#: tensor) show what scales and blocks are for.
 #: FP8: E4M3 forward and E5M2 for gradients (arXiv 2209.05433). MXFP8: E4M3 for all three, the
 #: default of Transformer Engine's MXFP8BlockScaling. NVFP4: gradients rounded stochastically
 #: (arXiv 2509.25149), without that paper's Hadamard transforms, its weight blocks of 16 x 16
