@@ -122,3 +122,59 @@ def tell(progress: Progress, store: Store) -> None:
         f"{len(progress.problems)} not graded; {late} late in all"
     )
     print(f"class: {store.class_page}\nfeedback: {store.folder / 'feedback'}", file=sys.stdout)
+
+
+def run_self_test(options: argparse.Namespace) -> int:
+    """Print a row for each task and what is not as it should be; 1 if anything is not."""
+    from tqdm import tqdm
+
+    from ampcourse.classroom.self_test import HEADER, self_test
+
+    course = find_course()
+    slugs = course.select(options.lessons)
+    if not (course.root / "tests" / "wrong_answers").is_dir():
+        raise ValueError(f"{course.root} has no tests/wrong_answers, which are what is tried")
+    done = self_test(course, slugs, options.workers)
+    found = dict(tqdm(done, total=len(slugs), unit="lesson", desc="trying", disable=None))
+    rows = [row for slug in slugs for row in found[slug]]
+    print("\n".join([HEADER, *map(str, rows)]))
+    faults = [fault for row in rows for fault in row.faults]
+    print("\n".join(faults) if faults else f"{len(rows)} tasks: all as it should be")
+    return int(bool(faults))
+
+
+def run_release(options: argparse.Namespace) -> int:
+    """Write a release for learners."""
+    from ampcourse.classroom.release import release
+
+    course = Catalogue(find_course().root)
+    slugs = course.select(options.lessons)
+    count = release(course, options.folder, slugs)
+    print(f"{options.folder}: {len(slugs)} lessons, {count} files, no answers")
+    return 0
+
+
+def run_check(options: argparse.Namespace) -> int:
+    """Run a notebook and print which visible checks hold; 1 unless all do."""
+    from ampcourse.classroom.visible import ONLY_VISIBLE, run_visible
+
+    found = run_visible(options.notebook)
+    for item in found:
+        print(f"{'✓' if item.holds else '✗'} {item.task}: {item.told}")
+    print(f"{sum(item.holds for item in found)} of {len(found)} tasks. {ONLY_VISIBLE}")
+    return int(not all(item.holds for item in found))
+
+
+def run_export(options: argparse.Namespace) -> int:
+    """Write marks for another system; 1 if some student's mark found no place there."""
+    from ampcourse.classroom.export import export
+
+    store = Store(options.results)
+    if not options.results.is_dir():
+        raise ValueError(f"{options.results} is no results folder: name one with --results")
+    course = Catalogue(find_course().root)
+    outcome = export(course, list(store.records()), options)
+    for line in outcome.left:
+        print(f"left alone: {line}")
+    print(f"{options.out}: {outcome.filled} marks")
+    return int(bool(outcome.left))
