@@ -24,19 +24,25 @@ def launch(
     *,
     timeout: float = 120.0,
     environment: Mapping[str, str] | None = None,
+    restarts: int = 0,
 ) -> list[str]:
     """Run `program` under torchrun on this machine and return what each process printed, by rank.
 
     `program` is a file or "-m" and a module, with its arguments. `environment` is added to this
-    process's. Each process computes with one thread unless OMP_NUM_THREADS says otherwise. Raises
-    LaunchError with the first failing process's error, or after `timeout` seconds; the processes
-    have ended then. Raises ValueError for less than one process.
+    process's. Each process computes with one thread unless OMP_NUM_THREADS says otherwise. When a
+    process fails, torchrun ends all and starts all again, up to `restarts` times; what is returned
+    was printed in the last attempt. Raises LaunchError with the first failing process's error, or
+    after `timeout` seconds; the processes have ended then, as they have after an interrupt.
+    Raises ValueError for less than one process, or less than no restart.
     """
     if processes < 1:
         raise ValueError(f"processes={processes} starts nothing; give 1 or more")
+    if restarts < 0:
+        raise ValueError(f"restarts={restarts} cannot be; give 0 or more")
     with tempfile.TemporaryDirectory(prefix="ampcourse-launch-") as logs:
-        command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+        command = [sys.executable, "-m", "ampcourse.distributed.torchrun", "--standalone"]
         command += ["--nproc-per-node", str(processes), "--log-dir", logs, "--redirects", "3"]
+        command += ["--max-restarts", str(restarts)]
         variables = {"OMP_NUM_THREADS": "1", **os.environ, **(environment or {})}
         with subprocess.Popen(
             [*command, *program],
@@ -44,6 +50,9 @@ def launch(
             stderr=subprocess.STDOUT,
             text=True,
             env=variables,
+            # A terminal and Jupyter interrupt the whole group; this one is stopped by `_stop`
+            # alone, since a second signal would end torchrun before it has ended its workers.
+            start_new_session=True,
         ) as torchrun:
             summary, late = _wait(torchrun, timeout)
         outputs = _by_rank(Path(logs), "stdout", processes)
@@ -76,21 +85,33 @@ def _wait(torchrun: subprocess.Popen[str], timeout: float) -> tuple[str, bool]:
 
 
 def _stop(torchrun: subprocess.Popen[str]) -> str:
-    torchrun.terminate()
+    if os.name == "posix":
+        torchrun.terminate()
+    else:  # Windows has no signal that torchrun could answer: its workers are ended with it
+        tree = ["taskkill", "/T", "/F", "/PID", str(torchrun.pid)]
+        subprocess.run(tree, capture_output=True, check=False)
     try:
         return torchrun.communicate(timeout=GRACE)[0]
-    except subprocess.TimeoutExpired:
+    except BaseException as error:  # also a second interrupt while this waits for the workers
         torchrun.kill()
-        return torchrun.communicate()[0]
+        output = torchrun.communicate()[0]
+        if not isinstance(error, subprocess.TimeoutExpired):
+            raise
+        return output
 
 
 def _by_rank(logs: Path, stream: str, processes: int) -> list[str]:
-    # One folder per run and attempt, in it one per local rank; there is one of each.
-    found = {int(path.parent.name): path for path in logs.rglob(f"{stream}.log")}
+    # One folder per run, in it one per attempt, in it one per local rank: the last attempt's stay.
+    paths = sorted(logs.rglob(f"{stream}.log"), key=lambda path: _number(path.parts[-3]))
+    found = {int(path.parent.name): path for path in paths}
     return [
         found[rank].read_text(encoding="utf-8", errors="replace") if rank in found else ""
         for rank in range(processes)
     ]
+
+
+def _number(attempt: str) -> int:
+    return int(attempt.rpartition("_")[2])
 
 
 def _failure(program: Sequence[str], code: int, summary: str, errors: Sequence[str]) -> str:

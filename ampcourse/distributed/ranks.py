@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -121,20 +121,24 @@ def _number(environment: Mapping[str, str], name: str) -> int:
 
 
 @contextmanager
-def process_group(device: str = "cpu", timeout: float = 300.0) -> Iterator[Ranks]:
+def process_group(
+    device: str = "cpu", timeout: float = 300.0, *, alone: bool = False
+) -> Iterator[Ranks]:
     """Join the processes that torchrun started, and leave them at the end; alone, do nothing.
 
     `device` is "cpu" (gloo) or "cuda" (NCCL, one GPU per process). A process that waits for the
-    others longer than `timeout` seconds fails. Where torchrun dies, so does this process. Raises
+    others longer than `timeout` seconds fails. Where torchrun dies, so does this process. With
+    `alone`, a single process makes a group of one, which FSDP2 and DeepSpeed want. Raises
     ValueError as `ranks_of`, and for fewer GPUs than processes.
     """
     ranks = ranks_of(os.environ, device)
     if ranks.world_size == 1:
-        yield ranks
+        with _group_of_one(device) if alone else nullcontext():
+            yield ranks
         return
     import torch.distributed as dist
 
-    _end_with(os.getppid())
+    end_with(os.getppid(), lambda: os._exit(1))
     try:
         if device == "cuda":
             _take_gpu(ranks)
@@ -143,6 +147,19 @@ def process_group(device: str = "cpu", timeout: float = 300.0) -> Iterator[Ranks
     finally:
         if dist.is_initialized():
             dist.destroy_process_group()
+
+
+@contextmanager
+def _group_of_one(device: str) -> Iterator[None]:
+    import torch.distributed as dist
+
+    backend = "nccl" if device == "cuda" else "gloo"
+    # A store in this process: no port is opened.
+    dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        yield
+    finally:
+        dist.destroy_process_group()
 
 
 def _take_gpu(ranks: Ranks) -> None:
@@ -161,13 +178,17 @@ def _are(count: int) -> str:
     return "is 1" if count == 1 else f"are {count}"
 
 
-def _end_with(parent: int) -> None:
-    """End this process when its parent has: a torchrun that was killed cannot end its workers."""
+def end_with(parent: int, end: Callable[[], object]) -> None:
+    """Call `end` when the process of that number, this one's parent, has ended.
+
+    A torchrun that was killed cannot end its workers, nor a notebook's kernel its torchrun. Does
+    nothing on Windows, where a process keeps the number of a parent that has ended.
+    """
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(0.5)
-        os._exit(1)
+        end()
 
-    if os.name == "posix":  # elsewhere a process keeps the number of a parent that has ended
+    if os.name == "posix":
         threading.Thread(target=watch, daemon=True).start()

@@ -6,9 +6,23 @@ be sent to another process. All results are plain data: lists by rank, then by s
 
 from __future__ import annotations
 
+import json
+import platform
+import tempfile
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
+from ampcourse.distributed import LaunchError, launch
+
 Result = dict[str, Any]
+
+#: Where the recorded outputs are.
+FOLDER = Path(__file__).parent / "records"
+
+#: Every scene runs on this many processes.
+PROCESSES = 2
 
 #: Name → what it shows.
 SCENES = {
@@ -27,34 +41,23 @@ def scene(name: str, timeout: float = 60.0) -> Result:
     Raises ValueError for an unknown name and distributed.LaunchError, with the reason, where the
     processes could not be started, failed or ran out of time.
 
-    "ddp" returns {"inf": {"scale": [[by step] by rank], "own_gradients_finite": [[..]..] before the
-    all-reduce, "averaged_gradients_finite": [[..]..] after it, "skipped": [[..]..],
-    "same_weights": [by step]}, "all_reduce": {"elements", "fp32" and "bf16": {"bytes",
-    "relative_error": L2 norm of error over L2 norm, "largest_relative_error",
-    "share_changed": of elements that are not the exact mean rounded to FP32}}}
-
-    "local_found_inf" returns {"kept" and "shared": {"own_found_inf", "skipped", "scale": [[by
-    step] by rank], "loss": [by step], "weights_error": [by step] relative to one process}}
-
-    "fsdp2" returns {"loss": {"one process", "ddp", "fsdp2", "ddp bf16", "fsdp2 bf16": [by step]},
-    "largest_difference": {"fsdp2": of weights to DDP's, in ulps, ...},
-    "bytes": {"ddp" and "fsdp2" (and "fsdp2 bf16"): {"weights", "gradients", "optimizer": [by
-    rank]}}, "parameters": count}
-
-    "checkpoint_2_to_1" returns {"saved_at": step, "loss": {"two ranks": [..], "one rank": [..]} of
-    the steps that follow, "same_weights_loaded": bool, "same_optimizer_loaded": bool,
-    "files": {name: bytes}}
-
-    "killed_rank" returns {"killed": {"rank", "step"}, "attempts": [{"first_step", "last_step"}],
-    "checkpoint_every": steps, "loss": {"undisturbed": [..], "restarted": [..]},
-    "same_weights": bool}
-
-    "deepspeed" returns {"loss": {"ddp", "zero1", "zero2", "zero3": [by step]},
-    "largest_difference": {"zero1", ...: of weights to DDP's, in ulps}, "bytes": {"ddp", "zero1",
-    ...: {"weights", "gradients", "optimizer": [by rank]}}, "parameters": count, "config": the
-    configuration of stage 2}
+    Lists are by rank, then by step; FORMS has the fields of each scene.
     """
-    raise NotImplementedError
+    _check(name)
+    if name == "deepspeed":
+        from ampcourse.engines.zero import missing
+
+        if missing():
+            raise LaunchError(missing())
+    with tempfile.TemporaryDirectory(prefix="ampcourse-scene-") as folder:
+        if name == "checkpoint_2_to_1":
+            saving = _play("checkpoint", PROCESSES, timeout, folder)
+            loading = _play("checkpoint", 1, timeout, folder)
+            loss = {"two ranks": saving.pop("loss"), "one rank": loading.pop("loss")}
+            return {**loading, **saving, "loss": loss}
+        if name == "killed_rank":
+            return _play(name, PROCESSES, timeout, folder, restarts=1)
+        return _play(name, PROCESSES, timeout)
 
 
 def recorded(name: str) -> Result:
@@ -62,7 +65,32 @@ def recorded(name: str) -> Result:
 
     Raises ValueError for an unknown name.
     """
-    raise NotImplementedError
+    _check(name)
+    found: Result = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def record(name: str, timeout: float = 300.0) -> Result:
+    """Play a scene, write its output into the package as `recorded` returns it, and return it.
+
+    `python -m ampcourse.engines.scenes NAME` does this. Raises as `scene`.
+    """
+    from ampcourse.benchmark.machine import Machine
+
+    result = scene(name, timeout)
+    found: Result = {
+        "scene": name,
+        "says": SCENES[name],
+        "command": f"python -m ampcourse.engines.scenes {name}",
+        "date": datetime.now(UTC).date().isoformat(),
+        "processes": PROCESSES,
+        "backend": "gloo",
+        "machine": Machine().describe() | {"deepspeed": _deepspeed_version()},
+        "result": result,
+    }
+    text = json.dumps(found, indent=1, ensure_ascii=False)
+    (FOLDER / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    return found
 
 
 def show_scene(name: str, timeout: float = 60.0, live: bool = True) -> tuple[Result, str]:
@@ -72,4 +100,78 @@ def show_scene(name: str, timeout: float = 60.0, live: bool = True) -> tuple[Res
     Never raises for what a machine lacks (gloo, a free port, DeepSpeed, time, another system than
     Linux or macOS); ValueError for an unknown name.
     """
-    raise NotImplementedError
+    _check(name)
+    reason = _impossible() if live else "nothing was launched"
+    if not reason:
+        try:
+            return scene(name, timeout), "live"
+        except LaunchError as error:
+            reason = reason_of(str(error))
+    kept = recorded(name)
+    machine = kept["machine"]
+    where = f"{machine['cpu']}, torch {machine['torch']}, {kept['date']}: {kept['command']}"
+    return kept["result"], f"recorded: {reason} ({where})"
+
+
+#: What the message of a failed launch contains → what that means to a reader.
+REASONS = {
+    "not installed": "DeepSpeed is not installed here",
+    "had not ended after": "the processes were not done in time",
+    "EADDRINUSE": "a port was taken that the processes wanted to meet at",
+    "address already in use": "a port was taken that the processes wanted to meet at",
+    "Distributed package doesn't have": "this torch was built without the backend gloo",
+    "No module named 'torch.distributed'": "this torch was built without torch.distributed",
+    "gloo": "gloo could not connect the processes",
+    "Cannot allocate memory": "there was too little memory for two more processes",
+}
+
+
+def reason_of(message: str) -> str:
+    """Return in a line why a launch failed, from LaunchError's message."""
+    for text, reason in REASONS.items():
+        if text.lower() in message.lower():
+            return reason
+    lines = message.strip().splitlines()
+    return f"the processes failed: {lines[-1]}" if lines else "the processes failed"
+
+
+def _play(
+    module: str, processes: int, timeout: float, *arguments: str, restarts: int = 0
+) -> Result:
+    from ampcourse.engines.workers.setting import result_in
+
+    program = ["-m", f"ampcourse.engines.workers.{module}", *arguments]
+    outputs = launch(program, processes, timeout=timeout, restarts=restarts)
+    return result_in(outputs[0])
+
+
+def _impossible() -> str:
+    """Return why no processes can be launched here, or ""."""
+    if platform.system() not in ("Linux", "Darwin"):
+        return f"two processes are launched on Linux and macOS only, this is {platform.system()}"
+    try:
+        import torch.distributed as dist
+    except ImportError:
+        return "torch is not installed here"
+    if not dist.is_available():
+        return "this torch was built without torch.distributed"
+    return "" if dist.is_gloo_available() else "this torch was built without the backend gloo"
+
+
+def _deepspeed_version() -> str | None:
+    try:
+        return version("deepspeed")
+    except PackageNotFoundError:
+        return None
+
+
+def _check(name: str) -> None:
+    if name not in SCENES:
+        raise ValueError(f"scene {name!r} is unknown; choose from {', '.join(SCENES)}")
+
+
+if __name__ == "__main__":
+    import sys
+
+    for chosen in sys.argv[1:]:
+        record(chosen)
