@@ -21,6 +21,7 @@ MAX_ITEMS = 200_000
 MAX_BYTES = 32_000_000
 MAX_DEPTH = 24
 MAX_TEXT = 2_000
+KERNEL_NAME = "_ampcourse_agent"  # what it is called in a kernel
 
 Tree = list[Any]
 
@@ -153,61 +154,34 @@ def describe(error: BaseException) -> dict[str, Any]:
     return {"type": type(error).__name__, "bases": bases, "message": message}
 
 
-def start(forbidden: dict[str, str]) -> None:
-    """Prepare the kernel before set-up runs: no forbidden module can be imported from here on."""
-    global guard
-    guard = ImportGuard(forbidden)
-    guard.install()
-
-
 def limit_memory(extra: int) -> None:
     """Allow `extra` bytes beyond what set-up took; the grader also watches from outside."""
     try:
         import resource
 
         with open("/proc/self/statm") as sizes:
-            data = int(sizes.read().split()[5]) * resource.getpagesize()
+            pages = [int(size) for size in sizes.read().split()]
     except (ImportError, OSError):  # not Linux: only the watch from outside is left
         return
-    # Not the address space, of which torch's libraries take many gigabytes without using them.
-    resource.setrlimit(resource.RLIMIT_DATA, (data + extra, data + extra))
+    for kind, held in ((resource.RLIMIT_AS, pages[0]), (resource.RLIMIT_DATA, pages[5])):
+        most = held * resource.getpagesize() + extra
+        resource.setrlimit(kind, (most, most))
+
+
+def answer(calls: list[str], namespace: dict[str, Any]) -> dict[str, Any]:
+    """Return the outcomes of the calls and the imports refused since the last answer."""
+    outcomes = evaluate_all(calls, namespace)
+    refused = refusals[:]
+    refusals.clear()
+    return {"outcomes": outcomes, "refused": refused}
 
 
 def reply(calls: list[str]) -> str:
-    """Return the outcomes of the calls and the imports refused since the last reply, as JSON."""
+    """Return the answer to calls in `__main__` as JSON."""
     import __main__
 
-    outcomes = evaluate_all(calls, __main__.__dict__)
-    refused = guard.hits[:] if guard else []
-    if guard:
-        guard.hits.clear()
-    return json.dumps({"outcomes": outcomes, "refused": refused})
+    return json.dumps(answer(calls, __main__.__dict__))
 
 
-class ImportGuard:
-    """An import hook that refuses the modules a lesson's tasks ask to build."""
-
-    def __init__(self, forbidden: dict[str, str]) -> None:
-        self.forbidden = forbidden
-        self.hits: list[str] = []
-
-    def install(self) -> None:
-        for name in list(sys.modules):
-            if self.task_of(name):
-                del sys.modules[name]
-        sys.meta_path.insert(0, self)
-
-    def task_of(self, name: str) -> str | None:
-        for module, task in self.forbidden.items():
-            if name == module or name.startswith(module + "."):
-                return task
-        return None
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        task = self.task_of(name)
-        if task:
-            self.hits.append(name)
-            raise ImportError(f"{name} may not be imported here: {task} asks you to build it")
-
-
-guard: ImportGuard | None = None
+#: Forbidden modules that were asked for; the kernel's import guard adds to it.
+refusals: list[str] = []

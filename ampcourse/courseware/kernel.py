@@ -3,6 +3,7 @@
 `sandbox` has the kernels; `best_kernels` picks the safest kind that works on this machine.
 """
 
+import ast
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol
@@ -10,13 +11,30 @@ from typing import Any, Protocol
 from ampcourse.courseware.source import Lesson
 
 
+def modules_of(lesson: Lesson) -> list[str]:
+    """Return the modules that a lesson's set-up imports, and those it may import from them."""
+    found: dict[str, None] = {}
+    for cell in lesson.setup:
+        for node in ast.walk(ast.parse(cell)):
+            if isinstance(node, ast.Import):
+                found |= dict.fromkeys(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found[node.module] = None
+                # A name may be a submodule; importing one that is none fails without harm.
+                found |= dict.fromkeys(f"{node.module}.{alias.name}" for alias in node.names)
+    return list(found)
+
+
 @dataclass(frozen=True)
 class Limits:
-    """Seconds for one cell, one check and one notebook; bytes of memory beyond set-up's."""
+    """Seconds for a cell, a request for checks, each of a notebook's two runs; bytes of memory.
+
+    The memory is counted beyond what the lesson's set-up takes.
+    """
 
     cell: float = 30
     check: float = 10
-    notebook: float = 300
+    notebook: float = 150
     memory: int = 4_000_000_000
     start: float = 90
 

@@ -41,6 +41,7 @@ class Report:
     tasks: tuple[TaskReport, ...]
     notes: tuple[str, ...] = ()
     problem: str = ""
+    protection: str = ""  # what the learner's code was kept from
 
     @property
     def points(self) -> float:
@@ -65,6 +66,8 @@ def as_text(report: Report) -> str:
             lines.append("    not solved: the stub is still there")
         else:
             lines += ["    " + str(item).replace("\n", "\n    ") for item in task.failures]
+    if report.protection:
+        lines.append(f"  run in {report.protection}")
     lines.append(f"  total: {report.score:g} of {report.points:g}")
     return "\n".join(lines)
 

@@ -11,6 +11,8 @@ from ampcourse.courseware.checks import Check, Verdict, judge, recording
 from ampcourse.courseware.report import Failure, TaskReport
 from ampcourse.courseware.source import Lesson, SourceError, Task, marked_lines
 
+HIDDEN_TEXT = 200
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -25,7 +27,18 @@ class Entry:
         """The distinct reasons: each is worth the same share of the points."""
         return list(dict.fromkeys(check.reason for check in self.checks))
 
-    def report(self, outcomes: list[dict[str, Any]], note: str = "") -> TaskReport:
+    def part(self, hidden: bool) -> list[Check]:
+        """Return the hidden checks, or the visible ones, in order."""
+        return [check for at, check in enumerate(self.checks) if (at in self.hidden) == hidden]
+
+    def in_order(
+        self, visible: list[dict[str, Any]], hidden: list[dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        """Return the outcomes of both parts in the order of all checks."""
+        parts = iter(visible), iter(hidden)
+        return [next(parts[at in self.hidden]) for at in range(len(self.checks))]
+
+    def report(self, outcomes: list[dict[str, Any]]) -> TaskReport:
         """Judge the outcomes of all checks, in order, and count the items that hold."""
         verdicts = [
             judge(check, outcome) for check, outcome in zip(self.checks, outcomes, strict=True)
@@ -39,7 +52,6 @@ class Entry:
             score=round(self.task.points * share, 2),
             blank=all(verdict.waiting for verdict in verdicts),
             failures=tuple(self.failures(verdicts)),
-            note=note,
         )
 
     def failures(self, verdicts: list[Verdict]) -> list[Failure]:
@@ -53,7 +65,7 @@ class Entry:
         return [
             Failure(
                 call=verdicts[index].check.call,
-                got=verdicts[index].got,
+                got=shortened(verdicts[index].got, hidden),
                 expected=verdicts[index].check.expected.text,
                 hint=verdicts[index].hint,
                 hidden=hidden,
@@ -65,6 +77,11 @@ class Entry:
         """Return a report without points, with the reason."""
         task = self.task
         return TaskReport(task.id, task.title, task.points, 0.0, False, (), note)
+
+
+def shortened(got: str, hidden: bool) -> str:
+    """Cut what a hidden call gave: an error's text is long enough for other hidden calls."""
+    return f"{got[:HIDDEN_TEXT]} …" if hidden and len(got) > HIDDEN_TEXT else got
 
 
 @dataclass(frozen=True)

@@ -20,35 +20,47 @@ from types import TracebackType
 from typing import Any
 
 from ampcourse.courseware import agent
-from ampcourse.courseware.kernel import KernelLost, KernelUnusable, Limits, Reply
+from ampcourse.courseware.kernel import KernelLost, KernelUnusable, Limits, Reply, modules_of
 from ampcourse.courseware.plain import readable
+from ampcourse.courseware.sandbox import guard
 from ampcourse.courseware.source import Lesson
 
 MAX_MESSAGE = 100_000_000  # bytes; a longer reply is dropped, which counts as no reply
 POLL = 0.05
 GRACE = 1.0
 INTERRUPTS = 3
-AGENT = "_ampcourse_agent"
 BOOT = """\
-import sys, types
-agent = types.ModuleType({name!r})
-exec(compile({text!r}, "<agent>", "exec"), agent.__dict__)
-sys.modules[{name!r}] = agent
-agent.start({forbidden!r})
-del agent, sys, types
+import importlib, sys, types
+agent, guard = (types.ModuleType(name) for name in {names!r})
+for module, text in zip((agent, guard), {texts!r}):
+    sys.modules[module.__name__] = module
+    exec(compile(text, module.__name__, "exec"), module.__dict__)
+for name in {modules!r}:
+    try:
+        importlib.import_module(name)
+    except (ImportError, AttributeError):
+        pass
+guard.ImportGuard({forbidden!r}, agent.refusals).install()
+del agent, guard, importlib, module, name, sys, text, types
 """
+AGENT = agent.KERNEL_NAME
 
 
 class NotebookKernel:
     """A running kernel in a folder of its own; use it as a context manager."""
 
-    def __init__(self, forbidden: dict[str, str], limits: Limits) -> None:
+    def __init__(self, lesson: Lesson, limits: Limits) -> None:
         self.limits = limits
         self.folder = Path(tempfile.mkdtemp(prefix="amp"))
         try:
             self.launch()
-            boot = {"name": AGENT, "text": inspect.getsource(agent), "forbidden": forbidden}
-            self.must(BOOT.format(**boot), "no kernel could be started")
+            boot = BOOT.format(
+                names=(AGENT, "_ampcourse_guard"),
+                texts=(inspect.getsource(agent), inspect.getsource(guard)),
+                modules=modules_of(lesson),
+                forbidden=lesson.forbidden,
+            )
+            self.must(boot, "no kernel could be started")
         except BaseException:
             self.close()
             raise
@@ -206,7 +218,7 @@ class NotebookKernels:
 
     def start(self, lesson: Lesson, limits: Limits) -> NotebookKernel:
         """Return a kernel in which the lesson's set-up has run; raises KernelUnusable."""
-        kernel = NotebookKernel(lesson.forbidden, limits)
+        kernel = NotebookKernel(lesson, limits)
         try:
             kernel.set_up(lesson.setup)
         except BaseException:

@@ -1,0 +1,158 @@
+"""A submission's kernel, kept alive: one that dies or will not stop is replaced and replayed."""
+
+import ast
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from ampcourse.courseware.kernel import Kernel, KernelLost, Kernels, Limits
+from ampcourse.courseware.source import Lesson
+from ampcourse.courseware.submission import Piece
+
+BATCH = 50
+HANGS = 2  # calls of one task that may run into the time limit before the rest is given up
+RESTARTS = 8
+
+
+class OutOfTime(Exception):
+    """The notebook has used up its time, or more kernels than it may."""
+
+
+@dataclass
+class Run:
+    """One piece of code with what running it came to."""
+
+    piece: Piece
+    error: str = ""
+    whole: bool = True  # False once it cost a kernel: then statement by statement
+    skip: set[int] = field(default_factory=set)
+    refused: list[str] = field(default_factory=list)  # forbidden imports it tried
+
+    def again(self) -> "Run":
+        """Return a run of the same code that knows which statements cost a kernel."""
+        return Run(self.piece, whole=self.whole, skip=set(self.skip))
+
+
+@dataclass
+class Answers:
+    """What a task's calls gave, in order, and the forbidden imports they tried."""
+
+    outcomes: list[dict[str, Any]] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    hangs: int = 0
+
+
+@dataclass
+class Session:
+    """One run of a submission from its start."""
+
+    lesson: Lesson
+    limits: Limits
+    kernels: Kernels
+    runs: list[Run] = field(default_factory=list)
+    kernel: Kernel | None = None
+    restarts: int = 0
+
+    def __post_init__(self) -> None:
+        self.end = time.monotonic() + self.limits.notebook
+
+    def left(self, seconds: float) -> float:
+        """Return the time a request may take; raises OutOfTime when there is none."""
+        left = self.end - time.monotonic()
+        if left <= 0:
+            raise OutOfTime(f"the notebook has used up its {self.limits.notebook:g} s")
+        return min(seconds, left)
+
+    def ready(self) -> Kernel:
+        """Return a kernel in which set-up and all earlier pieces have run."""
+        while self.kernel is None:
+            self.kernel = self.kernels.start(self.lesson, self.limits)
+            try:
+                for run in self.runs:
+                    self.play(run)
+                self.kernel.evaluate([], self.limits.check)  # what was refused is known already
+            except KernelLost:
+                self.drop()
+        return self.kernel
+
+    def drop(self) -> None:
+        """Give up a lost kernel; the next request starts another."""
+        self.close()
+        self.restarts += 1
+        if self.restarts > RESTARTS:
+            raise OutOfTime(f"its code ended or blocked the kernel {self.restarts} times")
+
+    def close(self) -> None:
+        """End the kernel."""
+        if self.kernel is not None:
+            self.kernel.close()
+            self.kernel = None
+
+    def add(self, run: Run) -> None:
+        """Run a piece and keep it for replays."""
+        while True:
+            self.ready()
+            try:
+                self.play(run)
+                _, refused = self.ready().evaluate([], self.left(self.limits.check))
+            except KernelLost:
+                self.drop()
+                continue
+            run.refused += refused
+            self.runs.append(run)
+            return
+
+    def play(self, run: Run) -> None:
+        """Run a piece as a whole, or its statements but for those that cost a kernel."""
+        assert self.kernel is not None
+        if run.whole:
+            try:
+                reply = self.kernel.execute(run.piece.text, self.left(self.limits.cell))
+            except KernelLost as error:
+                # From now on by statement: the fault must not cost what else the cell defines.
+                run.error, run.whole = f"this cell {error}", False
+                raise
+            run.error = "" if reply.status == "ok" else f"this cell stopped: {reply.error}"
+            return
+        for index, statement in enumerate(statements(run.piece.text)):
+            if index in run.skip:
+                continue
+            try:
+                if self.kernel.execute(statement, self.left(self.limits.cell)).status == "error":
+                    return
+            except KernelLost:
+                run.skip.add(index)
+                raise
+
+    def ask(self, calls: list[str], answers: Answers) -> None:
+        """Add the outcomes of a task's calls to what is known of it.
+
+        Calls travel in batches; one that hangs or kills the kernel is found by trying alone.
+        """
+        done: list[dict[str, Any]] = []
+        size = BATCH
+        while len(done) < len(calls) and answers.hangs < HANGS:
+            batch = calls[len(done) : len(done) + size]
+            try:
+                got, refused = self.ready().evaluate(batch, self.left(self.limits.check))
+                trouble = f"gave no result within {self.limits.check:g} s"
+                answers.refused += refused
+            except KernelLost as error:
+                got, trouble = [], str(error)
+                self.drop()
+            if size == 1 and not got:
+                got = [{"no_result": trouble}]
+                answers.hangs += 1
+            done += got
+            size = BATCH if len(got) == len(batch) else 1
+        rest = [{"no_result": "was not tried: two calls before it did not end"}]
+        answers.outcomes += done + rest * (len(calls) - len(done))
+
+
+def statements(text: str) -> list[str]:
+    """Return a cell's top-level statements; none where it is not plain Python."""
+    try:
+        nodes = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    return [ast.unparse(node) for node in nodes]
