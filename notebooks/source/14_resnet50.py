@@ -183,11 +183,13 @@ The checks use runs that one can follow by hand, of one linear layer whose weigh
 
 
 # %% tags=["setup"]
-def toy(images, labels, weight=0.0, classes=2, **changes):
+def toy(images, labels, weight=0.0, classes=2, bias=False, **changes):
     """Return a run of one linear layer; plain SGD at a rate of 1."""
     images, labels = torch.tensor(images), torch.tensor(labels)
-    model = torch.nn.Linear(images.shape[-1], classes, bias=False)
+    model = torch.nn.Linear(images.shape[-1], classes, bias)
     model.weight.data[:] = torch.as_tensor(weight)
+    if bias:
+        model.bias.data.zero_()
     batches = Batches(images, labels, len(images))
     options = {"learning_rate": 1.0, "steps": 5, "max_norm": inf}
     options |= {"scale": 256.0, "growth_interval": 2} | changes
@@ -214,8 +216,13 @@ returns the loss, a float, and whether the step was taken, a bool.
 - It is clipped to `run.max_norm` once, with `clip_grad_norm_`.
 - A skipped step moves neither weights nor schedule.
 - A step whose loss is not finite is never taken, in any precision: without a scaler nobody looks
-  but you.
+  but you. `True` means that the weights have moved.
 - It works in all three precisions, and in each the loss itself is computed in FP32.
+
+On the small net its weights and statistics are compared bit for bit with a plain loop, so the order
+of the arithmetic counts: each piece's mean loss times its share of the batch, backward; then
+unscale, clip, step, update. (Batch norm's statistics move in each forward pass, in that of a
+skipped step too.)
 """
 
 
@@ -256,7 +263,8 @@ with task("t14_1"):
     fresh = "a step has no gradient but its own"
     exact = "the loss itself is computed in FP32"
     plain = "in fp32 it is the step of a plain loop on the whole batch"
-    same = "weights and statistics are those of a plain loop with torch's scaler, bit for bit"
+    same = "bit for bit a plain loop: a piece's mean loss times its share, unscale, clip, step"
+    typed = "the net runs in training mode and in the run's precision"
     learns = "two epochs of the small net give more than 70 % on the test images"
     guarded = "a step whose loss is not finite is not taken, in FP32 and BF16 either"
     one = """
@@ -286,6 +294,39 @@ with task("t14_1"):
     steep = [[6.0, 8.0]] * 4
     call = one.format(steep, [0] * 4, 0.0, 2, 1.0, 256.0, "row(run)")
     check(call, [0.4243, 0.5657], clipped, {before: [0.0017, 0.0022], never: [3.0, 4.0]})
+    two = """
+        run = toy({}, {}, bias=True, piece={}, max_norm={}, scale={})
+        train_step(run, *run.test)
+        return {}
+    """
+    with_bias = "[*row(run), round(run.model.bias[0].item(), 4)]"
+    each = "each parameter was clipped for itself: clip_grad_norm_ takes them all at once"
+    call = two.format(steep, [0] * 4, 2, 1.0, 256.0, with_bias)
+    traps = {each: [0.4243, 0.5657, 0.5], never: [3.0, 4.0, 0.5]}
+    check(call, [0.4222, 0.5629, 0.0704], clipped, traps)
+    added = "the losses were added and the gradient divided: added, it overflows sooner"
+    call = one.format([[1.0, 0.0]] * 8, [0] * 8, 0.0, 8, "inf", 2.0**15, "row(run, 3)")
+    check(call, [0.5, 0.0], whole, {added: [0.0, 0.0]})
+    types = """
+        seen = []
+        for precision in {}:
+            run = toy({}, [0, 0], precision=precision, piece=1)
+            look = lambda net, x, out: seen.append((str(out.dtype)[6:], net.training))
+            run.model.register_forward_hook(look)
+            train_step(run, *run.test)
+        return seen[1::2]
+    """
+    kinds = {"fp32": "float32", "amp-fp16": "float16", "amp-bf16": "bfloat16"}
+    right = [(kind, True) for kind in kinds.values()]
+    fixed = "autocast was in FP16 whatever the precision: run.autocast()"
+    fp16_only = "autocast was on in amp-fp16 only: run.autocast() knows the type of each"
+    never_on = "autocast was never on: run.autocast()"
+    asleep = "the net was in evaluation mode: no dropout, and batch norm learns no statistics"
+    traps = {fixed: [("float16", True)] * 3, never_on: [("float32", True)] * 3}
+    traps |= {fp16_only: [right[0], right[1], right[0]]}
+    traps |= {asleep: [(kind, False) for kind in kinds.values()]}
+    rows = [[1.0, 2.0], [0.0, 1.0]]
+    check(types.format([*kinds], rows), right, typed, traps)
     story = """
         run, seen = toy([[1.0, 0.0]], [0], scale={}), []
         for x, y in {}:
@@ -327,11 +368,11 @@ with task("t14_1"):
     call = story.format(256.0, batches, "row(run)")
     check(call, [[0.5, 0.0], [0.5, -0.5]], fresh, {kept: [[0.5, 0.0], [0.502, -0.5]]})
     in_fp32 = """
-        run = toy({rows}[0], {labels}[0], 0.0, {classes}, precision="fp32", piece={piece})
+        rows, labels, losses = {rows}, {labels}, []
+        run = toy(rows[0], labels[0], 0.0, {classes}, precision="fp32", piece={piece})
         run.max_norm = {norm}
         run.model.double()
-        losses = []
-        for x, y in zip({rows}, {labels}):
+        for x, y in zip(rows, labels):
             x, y = torch.tensor(x, dtype=torch.float64), torch.tensor(y)
             losses.append(round(train_step(run, x, y)[0], 6))
         weights = [round(w, 6) + 0.0 for w in run.model.weight.flatten().tolist()]
@@ -435,6 +476,15 @@ with task("t14_1"):
         off = f"max(abs(a - b) for a, b in zip(row(run, 9), {moved}))"
         call = one.format([[*a]] * 6, [0] * 6, 0.0, 4, (k + 1) / 2, 64.0, off)
         check(call, between(0, 2**-9), clipped)
+        root = (sum(v * v for v in a) + 1) ** 0.5
+        moved = [v / root * (k + 1) / 2 / 2**0.5 for v in (*a, 1.0)]
+        parts = "[*row(run, 9), run.model.bias[0].item()]"
+        off = f"max(abs(a - b) for a, b in zip({parts}, {moved}))"
+        call = two.format([[*a]] * 6, [0] * 6, 4, (k + 1) / 2, 64.0, off)
+        check(call, between(0, 2**-9), clipped)
+        order = t14_1_random.sample([*kinds], 3)
+        right = [(kinds[name], True) for name in order]
+        check(types.format(order, t14_1_vectors(2, 2)), right, typed)
         bad = t14_1_random.choice((inf, -inf))
         s = 2.0 ** (5 + k)
         batches = [([2.0, 0.0], 1), ([1.0, bad], 1), ([0.0, 4.0], 0), ([bad, 0.0], 0)]
@@ -478,7 +528,8 @@ Write `evaluate(run)`: a dict with `accuracy`, `precision`, `recall` and `f1` on
 the last three as macro averages, as floats. A class that was never guessed has the precision 0, and
 where P + R is 0, F1 is 0. Evaluation leaves no trace: the model is in evaluation mode (no dropout,
 batch norm by its running statistics), no gradients are recorded, and afterwards the model is in
-training mode as before. You may use scikit-learn.
+training mode as before, with all its layers. Each class occurs in the test images. You may use
+scikit-learn.
 """
 
 
@@ -576,10 +627,70 @@ with task("t14_2"):
     graph = "gradients were recorded: torch.no_grad()"
     traps = {stays: (False, 0), graph: (True, 1), stays + ". And " + graph: (False, 1)}
     check(traces.format([0, 1, 0], [0, 1, 1], 2, 3), (True, 0), traceless, traps)
+    layers = "the small net too: its layers in evaluation mode, the images as in training"
+    watched = """
+        run = start("small", precision="fp32", images={}, epochs=1, seed={})
+        for _ in range({}):
+            x, y = run.batches.draw()
+            run.optimizer.zero_grad()
+            F.cross_entropy(run.model(x), y).backward()
+            run.optimizer.step()
+        seen, before = set(), fingerprint(run.model)
+        for part in run.model:
+            look = lambda net, x: seen.add("layers in training mode") if net.training else None
+            part.register_forward_pre_hook(look)
+        raw = lambda net, x: seen.add("raw pixels") if x[0].min() >= 0 else None
+        run.model.register_forward_pre_hook(raw)
+        root = lambda net, x: seen.add("training mode") if net.training else None
+        run.model.register_forward_pre_hook(root)
+        found = evaluate(run)
+        seen |= {{"statistics"}} if fingerprint(run.model) != before else set()
+        layers = all(net.training for net in run.model)
+        seen |= set() if layers else {{"layers left in evaluation mode"}}
+        seen |= set() if run.model.training else {{"left in evaluation mode"}}
+        return {}
+    """
+    moves = ["layers in training mode", "statistics"]
+    root_only = "only the outer flag was set: model.eval() tells its layers too"
+    raw = "the pixels came as they are stored: run.test_batches() gives them as in training"
+    asleep = "layers are left in evaluation mode: model.train() wakes them all"
+    awake = "the layers were in training mode: dropout dropped, and batch norm's statistics moved"
+    traps = {root_only: moves, raw: ["raw pixels"], asleep: ["layers left in evaluation mode"]}
+    traps |= {awake: [*moves, "training mode"]}
+    traps |= {stays: ["layers left in evaluation mode", "left in evaluation mode"]}
+    check(watched.format(640, 5, 8, "sorted(seen)"), [], layers, traps)
     ### BEGIN HIDDEN TESTS
+    from contextlib import contextmanager
     from random import Random
 
+    import torch
+
+    from ampcourse.training.capstone import start
+
     t14_2_random = Random(1402)
+
+    @contextmanager
+    def t14_2_one_thread():
+        """Compute as the learner's kernel does."""
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        with torch.random.fork_rng(devices=[]):
+            yield
+        torch.set_num_threads(threads)
+
+    def t14_2_logits(images, seed, steps):
+        """Return labels and guesses of the small net in evaluation mode, after some steps."""
+        with t14_2_one_thread():
+            run = start("small", precision="fp32", images=images, epochs=1, seed=seed)
+            for _ in range(steps):
+                x, y = run.batches.draw()
+                run.optimizer.zero_grad()
+                torch.nn.functional.cross_entropy(run.model(x), y).backward()
+                run.optimizer.step()
+            run.model.eval()
+            with torch.no_grad():
+                scores = torch.cat([run.model(x) for x, _ in run.test_batches()])
+            return scores.argmax(1).tolist(), run.test[1].tolist()
 
     def t14_2_sklearn(guesses, labels):
         """Return scikit-learn's scores."""
@@ -596,6 +707,10 @@ with task("t14_2"):
         wrong = (t14_2_random.randrange(classes) for _ in labels)
         return [y if t14_2_random.random() < 0.6 else g for y, g in zip(labels, wrong, strict=True)]
 
+    for options in ((640, 21, 10), (320, 22, 5)):
+        right = t14_2_sklearn(*t14_2_logits(*options))
+        check(watched.format(*options, "sorted(seen)"), [], layers)
+        check(watched.format(*options, "[round(float(found[k]), 6) for k in found]"), right, layers)
     for k in range(5):
         classes = 3 + k
         labels = [*range(classes), *(t14_2_random.randrange(classes) for _ in range(30 + k))]
@@ -716,19 +831,20 @@ with task("t14_3"):
     missing["all of run.batches is missing: order, position and generator"] = batches
     check(fill(differs, 2, 11, 3), [], complete, missing)
     interrupted = """
-        from ampcourse.training.resumption import begun, go_on
+        from ampcourse.training.resumption import begun, go_on, tried
         with TemporaryDirectory() as folder:
             path = os.path.join(folder, "checkpoint.pt")
             one = begun({0}, {1})
             save(one, path)
             go_on(one, {2})
             two = begun({0} + 5, 0)
-            load(two, path)
+            failed = tried(load, two, path)
             go_on(two, {2})
-        return {3}
+        return "load fails" if failed else {3}
     """
     both = "fingerprint(one.model) == fingerprint(two.model)"
-    check(fill(interrupted, 2, 7, 8, both), True, resumed)
+    unready = "load fails on a file that is whole: the first check says how"
+    check(fill(interrupted, 2, 7, 8, both), True, resumed, {unready: "load fails"})
     # Saves, goes on, saves again in some way, and loads the file that was there before.
     again = """
         from ampcourse.training.resumption import begun, go_on, tried
@@ -746,7 +862,6 @@ with task("t14_3"):
                 return "the file is lost"
             return "the old one" if fingerprint(two.model) == old else "the new one"
     """
-    unready = "load fails on a file that is whole: the first check says how"
     lost = "the file was overwritten before the new one was whole: another name, then os.replace"
     in_place = "the new bytes went into the old file, and a kill in between costs both"
     in_place += ": let os.replace put a whole file in its place"
@@ -885,25 +1000,41 @@ with task("t14_4"):
             seen.append(cause(run, *run.test))
         return seen
     """
-    finite = [(1.0, 1.0), (3.0, -2.0)]
+    finite = [(1.0, 1.0), (3.0, -2.0), (300.0, 200.0)]
     large = [(300.0, 300.0), (2000.0, -64.0)]
     broken = [(inf, 1.0), (nan, 1.0), (1.0, nan), (1.0, -inf), (-inf, nan)]
-    right = ["gradients"] * 2 + ["forward"] * 2 + ["input"] * 2 + ["weights"] * 2 + ["input"]
+    right = ["gradients"] * 3 + ["forward"] * 2 + ["input"] * 2 + ["weights"] * 2 + ["input"]
     weights_first = "an input that is broken comes before broken weights"
     only_nan = "inf is not finite either: isfinite, not isnan"
     traps = {weights_first: [*right[:-1], "weights"]}
     call = cases.format(finite + large + broken, "amp-fp16")
     forward_first = "a loss is not finite where an input is not: look at input and weights first"
-    traps |= {forward_first: ["gradients"] * 2 + ["forward"] * 7}
-    traps |= {only_nan: [*right[:4], "forward", "input", "weights", "forward", "weights"]}
+    by_sum = "60200 fits in FP16, the sum of such scores does not: take the loss, as in training"
+    traps |= {forward_first: ["gradients"] * 3 + ["forward"] * 7}
+    traps |= {only_nan: [*right[:5], "forward", "input", "weights", "forward", "weights"]}
+    traps |= {by_sum: [*right[:2], "forward", *right[3:]]}
     check(call, right, named, traps)
-    others = ["gradients"] * 4 + right[4:]
+    others = ["gradients"] * 5 + right[5:]
     in_fp32 = "computed in FP32, where nothing overflows: run.autocast()"
     always = "300 times 300 is no overflow in FP32 and BF16"
     traps = {always: right}
     check(cases.format(finite + large + broken, "fp32"), others, in_type, traps)
     call = cases.format(large, "amp-fp16")
     check(call, ["forward"] * 2, in_type, {in_fp32: ["gradients"] * 2})
+    apart = [[-200.0, 0.0], [200.0, 0.0]]
+    rounded = "a loss of 120000 is finite in FP32: cross_entropy within autocast"
+    call = cases.format([(300.0, apart)], "amp-fp16")
+    check(call, ["gradients"], in_type, {rounded: ["forward"]})
+    skewed = """
+        run = start("small", images=64, seed={}, epochs=1)
+        norms = [m for m in run.model.modules() if isinstance(m, torch.nn.BatchNorm1d)]
+        norms[{}].running_mean[{}] = {}
+        return cause(run, *run.batches.draw()), run.model.training
+    """
+    asleep = "tried in evaluation mode: in training mode batch norm takes the batch's own mean"
+    left = "put into evaluation mode, and left there: try a copy, as the model is"
+    traps = {asleep: ("forward", True), left: ("forward", False)}
+    check(skewed.format(4, 0, 2, -1e30), ("gradients", True), in_type, traps)
     places = """
         seen = []
         for place, value in {}:
@@ -919,6 +1050,21 @@ with task("t14_4"):
     traps = {first_piece: ["gradients"] * 4 + ["forward"]}
     traps["the loss of the first piece alone was looked at"] = ["gradients", *right[1:]]
     check(places.format(spots, 4, 2), right, where, traps)
+    sums = "cause(toy({}, [0, 1], precision='fp32'), torch.tensor({}), torch.tensor([0, 1]))"
+    huge = [[3e38, 3e38], [1.0, 1.0]]
+    overflown = "numbers that are finite can have a sum that is not: isfinite() first, then all()"
+    check(sums.format(huge, huge), "gradients", where, {overflown: "input"})
+    parameters = """
+        seen = []
+        for place in {}:
+            run = start("small", images=64, seed={}, epochs=1)
+            [*run.model.parameters()][place].data.view(-1)[{}] = {}
+            seen.append(cause(run, *run.batches.draw()))
+        return seen
+    """
+    one_of_many = "not all parameters were looked at"
+    call = parameters.format((0, -1), 5, 3, nan)
+    check(call, ["weights"] * 2, where, {one_of_many: ["weights", "forward"]})
     statistics = """
         run = start("small", images=64, seed={}, epochs=1)
         norms = [m for m in run.model.modules() if isinstance(m, torch.nn.BatchNorm1d)]
@@ -931,18 +1077,23 @@ with task("t14_4"):
     untouched = """
         run = start("small", images=64, seed={}, epochs=1)
         batch = run.batches.draw()
+        for p in run.model.parameters():
+            p.grad = torch.full_like(p, 0.5)
         before = fingerprint(run.model)
         answer = cause(run, *batch)
         changed = ["statistics"] * (fingerprint(run.model) != before)
-        changed += ["mode"] * (not run.model.training)
-        changed += ["gradients"] * any(p.grad is not None for p in run.model.parameters())
+        changed += ["mode"] * (not all(m.training for m in run.model.modules()))
+        kept = [p.grad is not None and p.grad.eq(0.5).all() for p in run.model.parameters()]
+        gone = all(p.grad is None or p.grad.eq(0).all() for p in run.model.parameters())
+        changed += [] if all(kept) else ["no gradients"] if gone else ["gradients"]
         return [answer, *changed]
     """
     moved = "batch norm's statistics have moved: try it on a copy of the model"
     mode = "the model is left in evaluation mode"
     backward = "backward() has left gradients: it is not needed"
+    wiped = "the gradients that were there are gone: neither backward() nor zero_grad() is needed"
     traps = {moved: ["gradients", "statistics"], mode: ["gradients", "mode"]}
-    traps |= {backward: ["gradients", "gradients"]}
+    traps |= {backward: ["gradients", "gradients"], wiped: ["gradients", "no gradients"]}
     both = ["gradients", "statistics", "gradients"]
     traps |= {"a forward and a backward pass have left their traces": both}
     check(untouched.format(1), ["gradients"], leaves, traps)
@@ -964,8 +1115,8 @@ with task("t14_4"):
     for k in range(4):
         numbers = []
         for _ in range(14):
-            image = t14_4_random.choice((1.0, 7.0, 200.0, 3000.0, -500.0, inf, nan))
-            weight = t14_4_random.choice((1.0, -5.0, 400.0, 1000.0, -inf, nan, 3.0))
+            image = t14_4_random.choice((1.0, 7.0, 300.0, 3000.0, -500.0, inf, nan))
+            weight = t14_4_random.choice((1.0, -5.0, 200.0, 1000.0, -inf, nan, 3.0))
             numbers.append((image, weight))
         right = [t14_4_answer(*pair, True) for pair in numbers]
         check(cases.format(numbers, "amp-fp16"), right, named)
@@ -980,6 +1131,16 @@ with task("t14_4"):
             right.append(t14_4_answer(value, (400.0, 0.0)[spot[1]], True))
         check(places.format(spots, 7, 2 + k), right, where)
         check(untouched.format(20 + k), ["gradients"], leaves)
+        call = skewed.format(40 + k, k, 7 * k, -(10.0 ** (30 - k)))
+        check(call, ("gradients", True), in_type)
+        call = parameters.format((0, -1 - 3 * k), 50 + k, k, (inf, nan)[k % 2])
+        check(call, ["weights"] * 2, where)
+        sign = (-1.0) ** k
+        apart = [[-230.0 * sign, 0.0], [230.0 * sign, 0.0]]
+        call = cases.format([(sign * (250.0 + 10 * k), apart)], "amp-fp16")
+        check(call, ["gradients"], in_type)
+        large = [[1.0, 0.0], [3e38, 2e38 + 1e37 * k]]
+        check(sums.format(large, large), "gradients", where)
         spot = (k % 2, ("mean", "var")[k // 2], 3 * k, (nan, inf, -inf, inf)[k])
         check(statistics.format(30 + k, *spot), "statistics", where)
     ### END HIDDEN TESTS
@@ -1029,20 +1190,23 @@ with task("t14_5"):
     counted = "return how many of these steps were skipped"
     stops = "a scale below 1 stops the training, and so does a loss that is not finite"
     goes_on = "a skipped step with a finite loss is no reason to stop"
+    fp16 = "amp-fp16"
     # Stands in for train_step and cause: plays a list of (loss, scale afterwards, taken).
     played = """
         global train_step, cause
         kept = globals().get("train_step"), globals().get("cause")
-        run = toy([[float(k), 0.0] for k in range(12)], [0] * 12)
+        precision = "{}"
+        run = toy([[float(k), 0.0] for k in range(12)], [0] * 12, precision=precision)
         run.batches.size = 4
         plot, seen, skipped, stopped = iter({}), [], [], None
         def train_step(run, images, labels):
             loss, scale, taken = next(plot)
             seen.append(images[:, 0].tolist())
-            run.scaler = torch.amp.GradScaler("cpu", init_scale=scale)
+            enabled = precision == "amp-fp16"
+            run.scaler = torch.amp.GradScaler("cpu", init_scale=scale, enabled=enabled)
             return loss, taken
         def cause(run, images, labels):
-            return "weights" if images[:, 0].tolist() == seen[-1] else "not this batch"
+            return "forward" if images[:, 0].tolist() == seen[-1] else "not this batch"
         try:
             for steps in {}:
                 skipped.append(fit(run, steps))
@@ -1061,12 +1225,12 @@ with task("t14_5"):
     traps = {anew: plot[2:]}
     scales = (256.0, 512.0, 256.0, 256.0)
     traps |= {early: [(a, b, c) for (a, _, c), b in zip(plot, scales, strict=True)]}
-    check(played.format(plot, [2, 2], "history"), plot, noted, traps)
+    check(played.format(fp16, plot, [2, 2], "history"), plot, noted, traps)
     again = (
         "every call began with a batch of a new epoch, or drew none: run.batches.draw(), per step"
     )
     check(
-        played.format(plot, [1, 3], "len(seen), seen == right"),
+        played.format(fp16, plot, [1, 3], "len(seen), seen == right"),
         (4, True),
         drawn,
         {again: (4, False)},
@@ -1074,23 +1238,32 @@ with task("t14_5"):
     all_skipped = "all skipped steps of the history were counted: return those of this call"
     taken_ones = "the taken steps were counted"
     traps = {all_skipped: [1, 1], taken_ones: [1, 2]}
-    check(played.format(plot, [2, 2], "skipped"), [1, 0], counted, traps)
+    check(played.format(fp16, plot, [2, 2], "skipped"), [1, 0], counted, traps)
     fall = [(2.0, 4.0, False), (2.0, 2.0, False), (2.0, 1.0, False), (2.0, 0.5, False)]
     fall += [(2.0, 0.25, False)] * 2
     never = "the scale fell below 1, and fit went on"
     at_one = "a scale of 1 is not yet below 1"
     unnoted = "the step that stops the training is noted before the exception is raised"
     result = "(stopped, len(history), len(seen))"
-    traps = {never: (None, 6, 6), at_one: ("weights", 3, 3), unnoted: ("weights", 3, 4)}
-    check(played.format(fall, [6], result), ("weights", 4, 4), stops, traps)
+    traps = {never: (None, 6, 6), at_one: ("forward", 3, 3), unnoted: ("forward", 3, 4)}
+    check(played.format(fp16, fall, [6], result), ("forward", 4, 4), stops, traps)
     unseen = "the loss was not finite, and fit went on: no scale cures that"
     for loss in (nan, inf):
         broken = [(2.0, 4.0, True), (loss, 2.0, False), (2.0, 2.0, True)]
         traps = {unseen: (None, 3, 3)}
-        check(played.format(broken, [3], result), ("weights", 2, 2), stops, traps)
+        check(played.format(fp16, broken, [3], result), ("forward", 2, 2), stops, traps)
+    unscaled = (
+        "without a scaler the scale is always 1, and a loss that is not finite counts as well"
+    )
+    broken = [(2.0, 1.0, True), (nan, 1.0, False), (2.0, 1.0, True)]
+    for precision in ("fp32", "amp-bf16"):
+        call = played.format(precision, broken, [3], result)
+        check(call, ("forward", 2, 2), stops, {unscaled: (None, 3, 3)})
     patient = [(2.5, 64.0, False), (2.0, 32.0, False), (2.0, 32.0, True)]
     hasty = "a skipped step was taken for a broken one"
-    check(played.format(patient, [3], result), (None, 3, 3), goes_on, {hasty: ("weights", 1, 1)})
+    check(
+        played.format(fp16, patient, [3], result), (None, 3, 3), goes_on, {hasty: ("forward", 1, 1)}
+    )
     ### BEGIN HIDDEN TESTS
     from random import Random
 
@@ -1112,14 +1285,18 @@ with task("t14_5"):
     for k in range(5):
         plot = t14_5_plot(9)
         cut = [k + 1, 8 - k]
-        check(played.format(plot, cut, "history"), plot, noted)
-        check(played.format(plot, cut, "len(seen), seen == right"), (9, True), drawn)
+        check(played.format(fp16, plot, cut, "history"), plot, noted)
+        check(played.format(fp16, plot, cut, "len(seen), seen == right"), (9, True), drawn)
         right = [sum(not t for *_, t in part) for part in (plot[: k + 1], plot[k + 1 :])]
-        check(played.format(plot, cut, "skipped"), right, counted)
+        check(played.format(fp16, plot, cut, "skipped"), right, counted)
         plot = t14_5_plot(9, fatal=k + 2)
-        check(played.format(plot, [9], result), ("weights", k + 3, k + 3), stops)
+        check(played.format(fp16, plot, [9], result), ("forward", k + 3, k + 3), stops)
+        plot = [(t14_5_random.uniform(0, 3), 1.0, True) for _ in range(9)]
+        plot[k + 2] = (t14_5_random.choice((inf, nan)), 1.0, False)
+        call = played.format(("fp32", "amp-bf16")[k % 2], plot, [9], result)
+        check(call, ("forward", k + 3, k + 3), stops)
         plot = [(2.0, 2.0 ** (9 - j), False) for j in range(9)]
-        check(played.format(plot, cut, result), (None, 9, 9), goes_on)
+        check(played.format(fp16, plot, cut, result), (None, 9, 9), goes_on)
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1231,7 +1408,7 @@ Write `verdict(differences, margin)`. It returns
 """
 
 
-# %% task="t14_6"
+# %% task="t14_6" forbids=["ampcourse.benchmark.equivalence"]
 def verdict(differences, margin):
     """Return "equivalent", "different" or "undecided"."""
     ### BEGIN SOLUTION
@@ -1259,8 +1436,8 @@ with task("t14_6"):
         return [words[letter] for letter in letters]
 
     judged = "[verdict(differences, {}) for differences in {}]"
-    runs = [[0.014, 0.001, -0.015], [0.016, 0.015], [-0.016, -0.016, -0.023]]
-    runs += [[-0.011, -0.006, 0.001, -0.02, -0.005, -0.007], [-0.021, -0.012], [0.01, 0.004]]
+    runs = [[-0.011, -0.016], [0.009, 0.013], [0.028, 0.03], [0.006, 0.023]]
+    runs += [[-0.013, -0.007, -0.01, -0.022, -0.01], [0.017, 0.017, 0.019]]
     by_mean = "the mean alone was judged: its interval must lie inside"
     insignificant = "an interval that holds 0 shows no equality: few runs often have one"
     normal = "1.645 is the quantile for many runs; for so few Student's t is larger"
@@ -1269,20 +1446,20 @@ with task("t14_6"):
     spread = "the interval of the mean, not of the single runs: divide by the root of n"
     singles = "the single runs were judged, not the interval of their mean"
     binary = "not shown to be equivalent is not yet different: there is a third answer"
-    traps = {by_mean: "eeeeee", normal: "eeueue", population: "eeueuu", two_sided: "uuueuu"}
-    traps |= {spread: "ueuuuu", insignificant: "edddee", singles: "eeuuue"}
-    traps |= {binary: "dededd"}
-    told_by = {why: verdicts(letters) for why, letters in traps.items()}
-    check(judged.format(0.02, runs), verdicts("ueueuu"), inside, told_by)
-    far = [[-0.014, -0.023, -0.016, -0.027, -0.017, -0.01], [-0.023, -0.021, -0.023]]
-    far += [[0.035, 0.032], [-0.013, -0.009], [-0.02, -0.032, -0.026], [-0.016, -0.019]]
     one_sided = "worse is one way to differ, better another: look at both sides"
     significant = "significant is not yet different: the interval must lie beyond the margin"
-    traps = {one_sided: "uduuuu", significant: "dddudd", by_mean: "eddede", normal: "uddede"}
-    traps |= {population: "uddeuu", two_sided: "uuuuuu", spread: "uuduuu", singles: "uddeue"}
-    traps |= {insignificant: "dddedd", binary: "dddddd"}
+    traps = {by_mean: "eedeee", normal: "eeduee", population: "ueduee", two_sided: "uuuueu"}
+    traps |= {spread: "uuduuu", insignificant: "eededd", singles: "eeduue", binary: "ddddee"}
+    traps |= {one_sided: "uuuuee"}
     told_by = {why: verdicts(letters) for why, letters in traps.items()}
-    check(judged.format(0.02, far), verdicts("udduuu"), outside, told_by)
+    check(judged.format(0.02, runs), verdicts("uuduee"), inside, told_by)
+    far = [[-0.017, -0.018], [-0.047, -0.03, -0.043], [-0.011, 0.018], [0.005, 0.008]]
+    far += [[0.035, 0.034, 0.032], [0.017, 0.04, 0.028, 0.041]]
+    traps = {by_mean: "edeedd", normal: "eduedd", population: "eduedu", two_sided: "uuuudu"}
+    traps |= {spread: "uuuedu", insignificant: "ddeedd", singles: "edeedu", binary: "dddedd"}
+    traps |= {one_sided: "udueuu", significant: "dduedd"}
+    told_by = {why: verdicts(letters) for why, letters in traps.items()}
+    check(judged.format(0.02, far), verdicts("uduedu"), outside, told_by)
     ### BEGIN HIDDEN TESTS
     from random import Random
 

@@ -1,0 +1,24 @@
+# message: the losses were added and the gradient divided
+def train_step(run, images, labels):
+    """Train on one batch; return its mean loss and if it was taken."""
+    run.optimizer.zero_grad()
+    total = 0.0
+    pieces = images.split(run.piece), labels.split(run.piece)
+    for x, y in zip(*pieces, strict=True):
+        with run.autocast():
+            loss = F.cross_entropy(run.model(x), y, reduction="sum")
+        run.scaler.scale(loss).backward()
+        total += loss.item() / len(images)
+    run.scaler.unscale_(run.optimizer)
+    for parameter in run.model.parameters():
+        parameter.grad /= len(images)
+    clip_grad_norm_(run.model.parameters(), run.max_norm)
+    before = run.scaler.get_scale()
+    if run.scaler.is_enabled() or math.isfinite(total):
+        run.scaler.step(run.optimizer)
+    run.scaler.update()
+    not_skipped = run.scaler.get_scale() >= before
+    taken = math.isfinite(total) and not_skipped
+    if taken:
+        run.scheduler.step()
+    return total, taken

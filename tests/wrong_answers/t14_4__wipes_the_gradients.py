@@ -1,0 +1,20 @@
+# message: the gradients that were there are gone
+def cause(run, images, labels):
+    """Return input, weights, forward, statistics or gradients."""
+    if not images.isfinite().all():
+        return "input"
+    if not all(p.isfinite().all() for p in run.model.parameters()):
+        return "weights"
+    model, kept = run.model, copy.deepcopy(run.model.state_dict())
+    pieces = images.split(run.piece), labels.split(run.piece)
+    with run.autocast():
+        batch = zip(*pieces, strict=True)
+        losses = [F.cross_entropy(model(x), y) for x, y in batch]
+    finite = torch.stack(losses).isfinite().all()
+    sum(losses).backward()
+    run.optimizer.zero_grad()
+    model.load_state_dict(kept)
+    if not finite:
+        return "forward"
+    whole = all(b.isfinite().all() for b in run.model.buffers())
+    return "gradients" if whole else "statistics"
