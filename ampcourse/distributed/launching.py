@@ -13,6 +13,10 @@ from pathlib import Path
 #: torchrun gives its workers 30 s to end and then kills them; only then may it be killed itself.
 GRACE = 40.0
 
+#: Where processes find each other. torchrun keeps one store for all attempts (2.14), and who starts
+#: again can find the address of a process that has ended: "1" makes it a new one for each.
+FRESH_STORE = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
+
 
 class LaunchError(RuntimeError):
     """A process of a launched program failed or ran out of time; the message has its error."""
@@ -43,7 +47,7 @@ def launch(
         command = [sys.executable, "-m", "ampcourse.distributed.torchrun", "--standalone"]
         command += ["--nproc-per-node", str(processes), "--log-dir", logs, "--redirects", "3"]
         command += ["--max-restarts", str(restarts)]
-        variables = {"OMP_NUM_THREADS": "1", **os.environ, **(environment or {})}
+        variables = {"OMP_NUM_THREADS": "1", FRESH_STORE: "1", **os.environ, **(environment or {})}
         with subprocess.Popen(
             [*command, *program],
             stdout=subprocess.PIPE,

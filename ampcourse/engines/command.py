@@ -10,7 +10,9 @@ Two machines, on each of them (HOST is the first one's name; --checkpoints on a 
     torchrun --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d --rdzv-endpoint HOST:29400 \\
         --max-restarts 3 -m ampcourse.engines --engine deepspeed --checkpoints FOLDER
 
-When a process is lost, torchrun starts all again, and they go on from the newest checkpoint.
+When a process is lost, torchrun starts all again, and they go on from the newest checkpoint. Set
+TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 before: else, with torch 2.14, processes that start again can
+find the addresses of those that have ended.
 """
 
 from __future__ import annotations

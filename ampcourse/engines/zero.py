@@ -150,18 +150,27 @@ class Zero(Engine):
     def tensors(self) -> dict[str, list[torch.Tensor]]:
         engine, parameters = self._engine.optimizer, list(self.module.parameters())
         gradients = [p.grad for p in parameters if p.grad is not None]
+        gradients += _inside(getattr(engine, "all_grad_tensors", {}))
         if self.stage == 3:
             weights: list[torch.Tensor] = [p.ds_tensor for p in parameters]
             gradients.append(engine.grad_partitions_flat_buffer)
             masters = engine.fp32_partitioned_groups_flat
         else:
             weights = [*parameters]
-            for parts in engine.averaged_gradients.values():
-                parts = parts if isinstance(parts, list | tuple) else [parts]
-                gradients += [part for part in parts if part is not None]
+            gradients += _inside(engine.averaged_gradients)
             masters = engine.single_partition_of_fp32_groups
         state = [*masters, *state_tensors(engine.optimizer)]
         return {"weights": weights, "gradients": gradients, "optimizer": state}
+
+    def bytes(self) -> dict[str, int]:
+        found = super().bytes()
+        if self.stage < 3:
+            # Before the update these are this rank's part of one row of all gradients, cut out of
+            # a buffer in which the tensors at its ends are still whole.
+            part = _inside(self._engine.optimizer.averaged_gradients)
+            if part:
+                found["gradients"] = sum(t.numel() * t.element_size() for t in part)
+        return found
 
     def save(self, folder: Path) -> None:
         self._engine.save_checkpoint(str(folder), tag="state")
@@ -175,6 +184,12 @@ class Zero(Engine):
             )
         self._engine.load_checkpoint(str(folder), tag="state")
         self.steps = int(self._engine.global_steps)
+
+
+def _inside(groups: Any) -> list[torch.Tensor]:
+    """Return the tensors in DeepSpeed's lists of lists of tensors or None, by group."""
+    lists = [group if isinstance(group, list | tuple) else [group] for group in groups.values()]
+    return [tensor for group in lists for tensor in group if torch.is_tensor(tensor)]
 
 
 def _deepspeed(machine: Machine) -> Any:

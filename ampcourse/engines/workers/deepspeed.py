@@ -17,21 +17,11 @@ STEPS = 6
 def act(ranks: Ranks) -> dict[str, Any]:
     """Train the same net with DDP and each stage in FP32, and each stage in BF16."""
     data = setting.batches(STEPS)
-    machine, rate = Machine(), setting.LEARNING_RATE
-    ddp = setting.run(Ddp(parse("fp32"), setting.net(), rate, machine, ranks), data)
+    rate = setting.LEARNING_RATE
+    ddp = setting.run(Ddp(parse("fp32"), setting.net(), rate, Machine(), ranks), data)
     runs = {"ddp": ddp}
     for name, recipe, changes in _ways():
-        engine = Zero(
-            parse(recipe),
-            setting.net(),
-            rate,
-            machine,
-            ranks,
-            share=ranks.share(setting.BATCH),
-            stage=int(name[4]),
-            changes=changes,
-        )
-        runs[name] = setting.run(engine, data)
+        runs[name] = setting.run(_engine(ranks, recipe, int(name[4]), changes), data)
     exact = [f"zero{stage}" for stage in (1, 2, 3)]
     return {
         "parameters": ddp["weights"].numel(),
@@ -41,8 +31,35 @@ def act(ranks: Ranks) -> dict[str, Any]:
             name: setting.ulps(runs[name]["weights"], ddp["weights"]) for name in exact
         },
         "bytes": {name: run["bytes"] for name, run in runs.items()},
+        "gradients_between_micro_steps": {
+            f"zero{stage} bf16": _accumulated(ranks, stage, data) for stage in (1, 2, 3)
+        },
         "config": configuration(parse("amp-fp16"), 2, ranks.share(setting.BATCH), rate),
     }
+
+
+def _engine(ranks: Ranks, recipe: str, stage: int, changes: dict[str, Any]) -> Zero:
+    return Zero(
+        parse(recipe),
+        setting.net(),
+        setting.LEARNING_RATE,
+        Machine(),
+        ranks,
+        share=ranks.share(setting.BATCH),
+        stage=stage,
+        changes=changes,
+    )
+
+
+def _accumulated(ranks: Ranks, stage: int, data: setting.Batches) -> list[int]:
+    """Return the bytes of gradients that each rank keeps between two micro-steps of a step."""
+    engine = _engine(ranks, "amp-bf16", stage, {"gradient_accumulation_steps": 2})
+    for batch in data[:2]:
+        engine.step(*setting.part(ranks, *batch))
+    held: list[int] = []
+    images, labels = setting.part(ranks, *data[2])
+    engine.step(images, labels, lambda: held.append(engine.bytes()["gradients"]))
+    return setting.by_rank(ranks, held[0])
 
 
 def _ways() -> list[tuple[str, str, dict[str, Any]]]:

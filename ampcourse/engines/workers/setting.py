@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -23,7 +23,8 @@ BATCH = 32
 
 LEARNING_RATE = 2e-3
 
-Batches = list[tuple[torch.Tensor, torch.Tensor]]
+Batch = tuple[torch.Tensor, torch.Tensor]
+Batches = list[Batch]
 
 
 def play(act: Callable[[Ranks], dict[str, Any]], *, alone: bool = True) -> None:
@@ -58,7 +59,9 @@ def batches(steps: int) -> Batches:
     return list(zip(images.split(BATCH), labels.split(BATCH), strict=True))
 
 
-def part(ranks: Ranks, images: torch.Tensor, labels: torch.Tensor) -> Sequence[torch.Tensor]:
+def part(
+    ranks: Ranks, images: torch.Tensor, labels: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Return this process's images and labels of a global batch."""
     positions = ranks.part(torch.arange(len(images)))
     return images[positions], labels[positions]
@@ -98,7 +101,8 @@ def run(engine: Engine, data: Batches) -> dict[str, Any]:
         for number, batch in enumerate(data):
             last = number == len(data) - 1
             look = (lambda: held.update(engine.bytes())) if last else None
-            losses.append(engine.step(*part(engine.ranks, *batch), look).item())
+            images, labels = part(engine.ranks, *batch)
+            losses.append(engine.step(images, labels, look).item())
     kinds = by_rank(engine.ranks, held)
     return {
         "loss": engine.mean(losses),
