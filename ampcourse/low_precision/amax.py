@@ -29,8 +29,9 @@ def scale_for(
     That is 2^floor(log2(largest / amax) - margin), exact for every float. Rounded down, so that
     nothing is clipped: the nearest power of two would do so. ``margin`` leaves a factor of
     2^margin for tensors that grow. What is stored is the tensor times the scale, what is meant is
-    the stored tensor over the scale; a power of two makes both steps exact, and costs up to one
-    binade of range that amax / largest, as an FP32 number, would use.
+    the stored tensor over the scale. A power of two makes both steps exact, and leaves up to one
+    binade of range unused; largest / amax in FP32, which Transformer Engine takes unless it is
+    told to use powers of two, leaves none.
 
     An amax of 0, infinity or NaN says nothing: the result is ``previous``. A tiny amax stops at
     2^126, a huge one at 2^-126. Raises ValueError for a negative amax, TypeError for a margin

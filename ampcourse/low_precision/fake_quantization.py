@@ -17,6 +17,8 @@ from ampcourse.low_precision.amax import scale_for
 from ampcourse.low_precision.recipe import operand_format
 from ampcourse.quantize import quantize
 
+_FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+
 
 def fake_quantize(
     x: torch.Tensor,
@@ -38,7 +40,8 @@ def fake_quantize(
 
     What is not finite: in blocks, the whole block becomes NaN (MX 1.0). With one scale per tensor
     an infinity is clamped, as by the GPU's saturating conversion, and a NaN stays.
-    Raises ValueError for an unknown format and for a scale where the format makes its own.
+    Raises ValueError for an unknown format and for a scale where the format makes its own, and
+    TypeError for FP64, which would be rounded twice, and for integers.
 
     >>> x = torch.tensor([0.3, 5.0, 7.9, -100.0])
     >>> fake_quantize(x, "mxfp4").tolist()
@@ -47,6 +50,8 @@ def fake_quantize(
     [0.3125, 5.0, 8.0, -96.0]
     """
     target = operand_format(fmt)
+    if x.dtype not in _FLOATS:
+        raise TypeError(f"cannot quantise {x.dtype}: take FP32, for example by x.float()")
     x = x.detach().float()
     blocked = isinstance(target, BlockScheme) and target.block is not None
     if scale is not None and (blocked or not isinstance(target, BlockScheme)):

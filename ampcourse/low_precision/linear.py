@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from ampcourse.low_precision.quantizer import Quantizer
@@ -39,11 +40,13 @@ class _Products(torch.autograd.Function):
             return functional.linear(rows, inputs, bias)
 
     @staticmethod
+    @once_differentiable  # a gradient of the gradient would pass by what was rounded
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         """Round the gradient and multiply it with the kept operands; the bias sums it as it is."""
         x, weight = ctx.saved_tensors
         needs_x, needs_weight, needs_bias, _ = ctx.needs_input_grad
-        rows, columns = ctx.layer.gradients.pair(gradient, needs_x, needs_weight)
+        layer = ctx.layer
+        rows, columns = layer.gradients.pair(gradient, needs_x, needs_weight, layer.training)
         with torch.autocast(gradient.device.type, enabled=False):
             return (
                 rows.mm(weight) if needs_x else None,
@@ -65,7 +68,8 @@ class QuantizedLinear(nn.Linear):
     ``activations``, ``weights`` and ``gradients`` are the layer's Quantizers; under delayed
     scaling each holds a history, which grows in training mode only, starts empty and is not
     part of state_dict. Takes floating-point input of shape (..., in_features), also under
-    autocast; what comes out is FP32. Raises ValueError for an unknown recipe.
+    autocast; what comes out is FP32, and has one derivative, not two. Raises ValueError for an
+    unknown recipe.
 
     >>> layer = QuantizedLinear(32, 8, "mxfp4")
     >>> layer(torch.ones(4, 32)).shape, layer.weight.dtype

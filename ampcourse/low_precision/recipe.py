@@ -100,13 +100,14 @@ _MADE = (
     Recipe("mxfp8", *("mxfp8_e4m3",) * 3),
     Recipe("fp4", *("per_tensor_e2m1",) * 3),
     Recipe("mxfp4", *("mxfp4",) * 3),
-    Recipe("nvfp4", *("nvfp4",) * 3, gradient_rounding="stochastic"),
+    Recipe("nvfp4", *("nvfp4",) * 3),
+    Recipe("nvfp4_stochastic", *("nvfp4",) * 3, gradient_rounding="stochastic"),
 )
 
 #: The recipes by name. "fp32" rounds nothing; "e4m3_unscaled" and "fp4" (one scale for the whole
 #: tensor) show what scales and blocks are for.
-#: FP8: E4M3 forward and E5M2 for gradients (arXiv 2209.05433). MXFP8: E4M3 for all three, the
-#: default of Transformer Engine's MXFP8BlockScaling. NVFP4: gradients rounded stochastically
-#: (arXiv 2509.25149), without that paper's Hadamard transforms, its weight blocks of 16 x 16
-#: and the layers that it keeps in higher precision.
+#: FP8: E4M3 forward and E5M2 for gradients (arXiv 2209.05433; Transformer Engine's HYBRID). MXFP8:
+#: E4M3 for all three, the default of Transformer Engine's MXFP8BlockScaling. NVFP4: from
+#: arXiv 2509.25149, whose gradients are rounded stochastically; without that paper's Hadamard
+#: transforms, its weight blocks of 16 x 16 and the layers that it keeps in higher precision.
 RECIPES: Mapping[str, Recipe] = MappingProxyType({recipe.name: recipe for recipe in _MADE})

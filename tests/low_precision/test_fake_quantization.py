@@ -124,3 +124,9 @@ def test_a_scale_from_outside_is_refused_where_a_format_makes_its_own(fmt: str |
 def test_empty_tensors_stay_empty(fmt: str, shape: tuple[int, int]) -> None:
     for axis in (0, -1):
         assert fake_quantize(torch.zeros(shape), fmt, axis).shape == shape
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.int32])
+def test_other_types_are_refused(dtype: torch.dtype) -> None:
+    with pytest.raises(TypeError, match=f"cannot quantise {dtype}"):
+        fake_quantize(torch.ones(32, dtype=dtype), "mxfp4")

@@ -81,8 +81,7 @@ ORACLES: dict[str, tuple[Rounding, Rounding]] = {
 def test_each_product_takes_operands_rounded_along_the_axis_that_it_sums_over(
     name: str, tokens: int, inputs: int, outputs: int
 ) -> None:
-    recipe = replace(RECIPES[name], gradient_rounding="nearest_even")
-    layer = QuantizedLinear(inputs, outputs, recipe)
+    layer = QuantizedLinear(inputs, outputs, name)
     x, dy = random(tokens, inputs), random(tokens, outputs, seed=1) * 2.0**-9
     forward, backward = ORACLES[name]
     weight, bias = layer.weight.detach(), layer.bias.detach()
@@ -147,8 +146,7 @@ def test_histories_hold_the_amax_of_each_operand_and_grow_in_training_only() -> 
     x, dy = random(4, 32), random(4, 8, seed=1)
     layer(x).backward(dy)
     layer.eval()
-    with torch.no_grad():
-        layer(1000 * x)
+    layer((1000 * x).requires_grad_()).backward(1000 * dy)
     histories = [q.history for q in (layer.activations, layer.weights, layer.gradients)]
     tensors = (x, layer.weight.detach(), dy)
     for history, tensor in zip(histories, tensors, strict=True):
@@ -176,7 +174,7 @@ def test_stochastic_gradients_have_the_mean_of_unrounded_ones(name: str) -> None
 
 
 def test_only_the_gradients_are_rounded_stochastically() -> None:
-    layer = QuantizedLinear(32, 8, "nvfp4")
+    layer = QuantizedLinear(32, 8, "nvfp4_stochastic")
     x = random(16, 32)
     assert torch.equal(layer(x), layer(x))
 
@@ -204,6 +202,15 @@ def test_autocast_does_not_reach_the_products() -> None:
         under = gradients(layer, x, dy)
     assert all(torch.equal(one, other) for one, other in zip(plain, under, strict=True))
     assert layer(x.bfloat16()).dtype == torch.float32
+
+
+def test_a_second_derivative_is_refused() -> None:
+    x = random(4, 32).requires_grad_()
+    (dx,) = torch.autograd.grad(
+        QuantizedLinear(32, 8, "fp8")(x).square().sum(), x, create_graph=True
+    )
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        dx.sum().backward()
 
 
 def test_empty_batches_and_copies_work() -> None:
