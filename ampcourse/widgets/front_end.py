@@ -17,7 +17,7 @@ except ImportError as error:  # the message is what the learner sees
         "install the course with its lab extra: pip install 'ampcourse[lab]'"
     ) from error
 
-__all__ = ["PictureBox", "anywidget", "ipywidgets", "refusal", "static", "traitlets"]
+__all__ = ["PictureBox", "anywidget", "assignable", "ipywidgets", "refusal", "static", "traitlets"]
 
 
 def static(*names: str) -> str:
@@ -41,6 +41,18 @@ def refusal(text: str, error: ValueError) -> dict[str, Any]:
         "at": text[position : position + 1] or " ",
         "after": text[position + 1 : position + 13],
     }
+
+
+def assignable(name: str, doc: str) -> Any:
+    """Return a property that reads a field of `state` and assigns by the state's `with_name`."""
+
+    def read(widget: Any) -> Any:
+        return getattr(widget.state, name)
+
+    def assign(widget: Any, value: Any) -> None:
+        widget.state = getattr(widget.state, f"with_{name}")(value)
+
+    return property(read, assign, doc=doc)
 
 
 class PictureBox(ipywidgets.VBox):

@@ -166,3 +166,9 @@ def test_docstring_examples_hold(name: str) -> None:
     result = doctest.testmod(import_module(f"ampcourse.widgets.scaling.{name}"))
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def test_the_functions_example_holds() -> None:
+    [example] = doctest.DocTestFinder().find(outlier, globs={"outlier": outlier})
+    result = doctest.DocTestRunner().run(example)
+    assert (result.failed, result.attempted) == (0, 1)

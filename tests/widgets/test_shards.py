@@ -155,3 +155,9 @@ def test_docstring_examples_hold() -> None:
     result = doctest.testmod(words)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def test_the_functions_example_holds() -> None:
+    [example] = doctest.DocTestFinder().find(shards, globs={"shards": shards})
+    result = doctest.DocTestRunner().run(example)
+    assert (result.failed, result.attempted) == (0, 1)

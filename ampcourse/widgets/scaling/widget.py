@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ampcourse.widgets.front_end import PictureBox, anywidget, static, traitlets
+from ampcourse.widgets.front_end import PictureBox, anywidget, assignable, static, traitlets
 from ampcourse.widgets.scaling import words
 from ampcourse.widgets.scaling.fates import Fate
 from ampcourse.widgets.scaling.readout import text, view
@@ -35,6 +35,9 @@ class Outlier(PictureBox):
     """
 
     state = traitlets.Instance(OutlierState)
+    element = assignable("element", 'The format of the elements, "e2m1" or "e4m3"; assign another.')
+    place = assignable("place", "The outlier's place, counted from 0; assign another.")
+    exponent = assignable("exponent", "The outlier is 2 to this; assign another.")
 
     def __init__(self, state: OutlierState) -> None:
         self._panel = OutlierPanel()
@@ -51,33 +54,6 @@ class Outlier(PictureBox):
     def values(self) -> tuple[float, ...]:
         """The 64 values, the outlier among them."""
         return self.state.values
-
-    @property
-    def element(self) -> str:
-        """The format of the elements, "e2m1" or "e4m3"; assign the other."""
-        return self.state.element
-
-    @element.setter
-    def element(self, element: str) -> None:
-        self.state = self.state.with_element(element)
-
-    @property
-    def place(self) -> int:
-        """The outlier's place, counted from 0; assign another."""
-        return self.state.place
-
-    @place.setter
-    def place(self, place: int) -> None:
-        self.state = self.state.with_place(place)
-
-    @property
-    def exponent(self) -> int:
-        """The outlier is 2 to this; assign another."""
-        return self.state.exponent
-
-    @exponent.setter
-    def exponent(self, exponent: int) -> None:
-        self.state = self.state.with_exponent(exponent)
 
     def picture(self) -> str:
         """Return the widget as text."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from ampcourse.memory.ledger import STATE
 from ampcourse.memory.shards import ShardBytes
-from ampcourse.widgets.front_end import PictureBox, anywidget, static, traitlets
+from ampcourse.widgets.front_end import PictureBox, anywidget, assignable, static, traitlets
 from ampcourse.widgets.zero import words
 from ampcourse.widgets.zero.readout import text, view
 from ampcourse.widgets.zero.state import PARAMETERS, RANKS, ShardState
@@ -35,6 +35,11 @@ class Shards(PictureBox):
     """
 
     state = traitlets.Instance(ShardState)
+    stage = assignable("stage", "The stage, 0 to 3; assign another.")
+    ranks = assignable("ranks", "How many ranks there are; assign another number.")
+    parameters = assignable("parameters", "How many the model has; assign another number.")
+    optimizer = assignable("optimizer", '"sgd", "momentum" or "adam"; assign another.')
+    recipe = assignable("recipe", '"masters", "autocast" or "half"; assign another.')
 
     def __init__(self, state: ShardState) -> None:
         self._panel = ShardPanel(choices=_choices(state.parameters))
@@ -46,51 +51,6 @@ class Shards(PictureBox):
     def bytes(self) -> ShardBytes:
         """What the fullest rank keeps."""
         return self.state.bytes
-
-    @property
-    def stage(self) -> int:
-        """The stage, 0 to 3; assign another."""
-        return self.state.stage
-
-    @stage.setter
-    def stage(self, stage: int) -> None:
-        self.state = self.state.with_stage(stage)
-
-    @property
-    def ranks(self) -> int:
-        """How many ranks there are; assign another number."""
-        return self.state.ranks
-
-    @ranks.setter
-    def ranks(self, ranks: int) -> None:
-        self.state = self.state.with_ranks(ranks)
-
-    @property
-    def parameters(self) -> int:
-        """How many parameters the model has; assign another number."""
-        return self.state.parameters
-
-    @parameters.setter
-    def parameters(self, parameters: int) -> None:
-        self.state = self.state.with_parameters(parameters)
-
-    @property
-    def optimizer(self) -> str:
-        """The optimizer: "sgd", "momentum" or "adam"; assign another."""
-        return self.state.optimizer
-
-    @optimizer.setter
-    def optimizer(self, optimizer: str) -> None:
-        self.state = self.state.with_optimizer(optimizer)
-
-    @property
-    def recipe(self) -> str:
-        """The types of numbers: "masters", "autocast" or "half"; assign another."""
-        return self.state.recipe
-
-    @recipe.setter
-    def recipe(self, recipe: str) -> None:
-        self.state = self.state.with_recipe(recipe)
 
     def picture(self) -> str:
         """Return the painter as text."""
