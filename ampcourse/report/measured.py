@@ -73,10 +73,19 @@ def _source(row: Mapping[str, Any]) -> str:
 
 
 _WHEN = ("before", "after")
+_WORDS = {
+    "mhz": "{:g} MHz",
+    "load_1_min": "load {:g}",
+    "sm_mhz": "SM {:g} MHz",
+    "memory_mhz": "memory {:g} MHz",
+    "temperature_c": "{:g} °C",
+    "power_w": "{:g} W",
+}
 
 
 def _clocks(clocks: Mapping[str, Any]) -> str:
-    return " ".join(f"{name} {value:g}" for name, value in clocks.items() if value is not None)
+    told = [(name, value) for name, value in clocks.items() if value is not None]
+    return "({})".format(", ".join(_WORDS.get(name, name + " {:g}").format(v) for name, v in told))
 
 
 def training_table(group: TrainingGroup) -> Table:

@@ -1,4 +1,4 @@
-"""The figure of the loss scale shows each step, and a cross where one was skipped."""
+"""The figure of the loss scale shows each step, and a mark where one was skipped."""
 
 from __future__ import annotations
 
@@ -19,12 +19,16 @@ def test_scales_stand_at_their_steps_on_an_axis_of_powers_of_two() -> None:
         assert list(line.get_ydata()) == scales
 
 
-def test_a_cross_marks_each_step_after_which_the_scale_was_smaller() -> None:
+def test_a_mark_stands_at_each_step_after_which_the_scale_was_smaller() -> None:
     ax: Any = scale_history(CURVES)
-    crosses = ax.lines[-1]
-    assert crosses.get_marker() == "x"
-    points = {(int(x), float(y)) for x, y in crosses.get_xydata()}
-    assert points == {(2, 32.0), (3, 32.0), (4, 16.0)}
+    assert [list(line.get_markevery()) for line in ax.lines] == [[1], [2, 3]]
+    assert ax.get_legend().get_title().get_text() == "mark: step skipped"
+
+
+def test_marks_of_two_runs_at_the_same_place_can_be_told_apart() -> None:
+    ax: Any = scale_history({str(k): [64.0, 32.0] for k in range(3)})
+    assert len({line.get_marker() for line in ax.lines}) == 3
+    assert {line.get_fillstyle() for line in ax.lines} == {"none"}
 
 
 def test_curves_differ_in_more_than_colour() -> None:
@@ -32,9 +36,10 @@ def test_curves_differ_in_more_than_colour() -> None:
     assert len({line.get_linestyle() for line in ax.lines[:2]}) == 2
 
 
-def test_without_a_skipped_step_there_is_no_cross() -> None:
+def test_without_a_skipped_step_there_is_no_mark_to_explain() -> None:
     ax: Any = scale_history({"calm": [1.0, 2.0, 2.0]})
-    assert [line.get_label() for line in ax.lines] == ["calm"]
+    assert list(ax.lines[0].get_markevery()) == []
+    assert ax.get_legend().get_title().get_text() == ""
 
 
 @pytest.mark.parametrize("curves", [{}, {"zero": [1.0, 0.0]}, {"nan": [float("nan")]}])

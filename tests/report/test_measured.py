@@ -62,10 +62,14 @@ def test_a_rate_above_its_limit_is_explained() -> None:
 
 def test_hardware_data_driver_and_clocks_are_named() -> None:
     words = about(rate("fp32", 1.0))
-    for part in ("torch 2.14.1", "synthetic noise", "CUDA 13.0", "driver 580.1", "sm_mhz 1980"):
+    for part in ("torch 2.14.1", "synthetic noise", "CUDA 13.0", "driver 580.1", "SM 1980 MHz"):
         assert part in words
     cpu = about(rate("fp32", 1, machine={"kind": "cpu", "threads": 2, "cpu_capability": "AVX512"}))
     assert "2 threads, AVX512" in cpu
+    clocks = {"clocks_before": {"mhz": 2100.0, "load_1_min": 0.5}, "clocks_after": {"mhz": None}}
+    told = about(rate("fp32", 1, machine={"kind": "cpu", **clocks}))
+    assert "clocks before (2100 MHz, load 0.5)" in told
+    assert "mhz" not in told
 
 
 def test_trainings_show_scores_times_and_small_gradients() -> None:
