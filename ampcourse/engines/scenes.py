@@ -41,7 +41,7 @@ def scene(name: str, timeout: float = 60.0) -> Result:
     Raises ValueError for an unknown name and distributed.LaunchError, with the reason, where the
     processes could not be started, failed or ran out of time.
 
-    Lists are by rank, then by step; FORMS has the fields of each scene.
+    Lists are by rank, then by step; `recorded` shows each scene's fields.
     """
     _check(name)
     if name == "deepspeed":
