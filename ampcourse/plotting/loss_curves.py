@@ -34,21 +34,28 @@ def loss_grid(
     panels: Mapping[str, Sequence[Sequence[float]]],
     reference: Sequence[Sequence[float]] = (),
     columns: int = 2,
+    reference_name: str = WORDS["reference"],
+    every: int = 1,
 ) -> Axes:
     """Return the first of several Axes in a grid, one per training arm, on the same scales.
 
     `panels` maps a title to the losses of some runs, step by step; the runs of `reference`
-    stand behind them in grey in every panel.
+    stand behind them in grey in every panel, and the legend calls them `reference_name`.
+    From one loss to the next are `every` steps.
     """
     rows = -(-len(panels) // columns)
     figure = new_axes(height=0.5 + 2.1 * rows).figure
     figure.clear()
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+
+    def steps(losses: Sequence[float]) -> range:
+        return range(0, every * len(losses), every)
+
     for ax, (title, runs) in zip(grid.flat, panels.items(), strict=False):
         for losses, dashes in zip(reference, cycle(_DASHES), strict=False):
-            ax.plot(losses, dashes, color=GREY, linewidth=1, label=WORDS["reference"])
+            ax.plot(steps(losses), losses, dashes, color=GREY, linewidth=1, label=reference_name)
         for losses, dashes in zip(runs, cycle(_DASHES), strict=False):
-            ax.plot(losses, dashes, color=VERMILLION, linewidth=2, label=title)
+            ax.plot(steps(losses), losses, dashes, color=VERMILLION, linewidth=2, label=title)
         ax.set_title(title)
         ax.grid(True)
     for ax in grid[-1]:

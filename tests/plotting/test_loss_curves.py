@@ -33,6 +33,18 @@ def test_runs_of_one_panel_differ_by_more_than_colour() -> None:
     assert len({line.get_linestyle() for line in first.lines}) == 2
 
 
+def test_the_reference_is_named_in_the_legend_as_the_caller_says() -> None:
+    for named in ({}, {"reference_name": "BF16"}):
+        first = loss_grid(PANELS, [[2.0, 0.5]], **named).figure.axes[0]  # type: ignore[arg-type]
+        words = [text.get_text() for text in first.get_legend().get_texts()]  # type: ignore[union-attr]
+        assert words == [named.get("reference_name", "FP32")]
+
+
+def test_losses_of_every_tenth_step_stand_ten_steps_apart() -> None:
+    axes = loss_grid(PANELS, [[2.0, 0.5]], every=10).figure.axes[:2]
+    assert [list(line.get_xdata()) for ax in axes for line in ax.lines] == [[0, 10]] * 5
+
+
 def test_cliffs_are_drawn_in_percent_over_the_exponent() -> None:
     zeros, lost = scale_cliffs(CLIFFS).lines
     assert heights(zeros) == [87.5, 50.0, 25.0]

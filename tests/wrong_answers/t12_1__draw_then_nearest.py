@@ -1,0 +1,12 @@
+# message: moves the mean up by half a gap
+def updated(w, updates, how, draws):
+    """Return the BF16 weight after each update, as a list of floats."""
+    kept, weights = w, []
+    for update, draw in zip(updates, draws, strict=True):
+        code = bits(kept + update)
+        code += draw * (how == "stochastic")
+        nearest = code + 0x7FFF + (code >> 16 & 1)
+        rounded = nearest
+        weights.append(number_of(rounded & 0xFFFF0000))
+        kept = number_of(code) if how == "master" else weights[-1]
+    return weights

@@ -1,0 +1,18 @@
+# message: what a tensor is called
+def plan(histograms, tolerance):
+    """Return for each tensor the format and the exponent of its scale."""
+    chosen = {}
+    for name, counts in histograms.items():
+        chosen[name] = ("bf16", 0)
+        usual = {"gradients": "e5m2", "weights": "e4m3", "activations": "e4m3"}
+        for kind in (usual.get(name, "e4m3"),):
+            smallest, largest = RANGES[kind]
+            shift = largest - 1 - max(counts)
+            chosen[name] = (kind, shift)
+    return chosen
+
+
+def best_block(errors, element_bits, scale_bits, budget):
+    """Return the block size with the smallest error that the budget of bits allows."""
+    legal = [n for n in errors if element_bits + scale_bits / n <= budget]
+    return min(legal, key=lambda n: (errors[n], -n), default=None)

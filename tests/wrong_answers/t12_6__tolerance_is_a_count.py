@@ -1,0 +1,19 @@
+# message: not their number
+def plan(histograms, tolerance):
+    """Return for each tensor the format and the exponent of its scale."""
+    chosen = {}
+    for name, counts in histograms.items():
+        chosen[name] = ("bf16", 0)
+        for kind, (smallest, largest) in RANGES.items():
+            shift = largest - 1 - max(counts)
+            lost = sum(n for exponent, n in counts.items() if exponent + shift + 1 < smallest)
+            if lost <= tolerance * 100:
+                chosen[name] = (kind, shift)
+                break
+    return chosen
+
+
+def best_block(errors, element_bits, scale_bits, budget):
+    """Return the block size with the smallest error that the budget of bits allows."""
+    legal = [n for n in errors if element_bits + scale_bits / n <= budget]
+    return min(legal, key=lambda n: (errors[n], -n), default=None)
