@@ -1,5 +1,7 @@
 """Writes marks into nbgrader's gradebook, through nbgrader's own interface."""
 
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,9 @@ def fill_gradebook(path: Path, records: list[Record]) -> Outcome:
         raise ValueError('nbgrader is not installed: pip install "nbgrader>=0.9.5"') from None
     from sqlalchemy.exc import SQLAlchemyError
 
+    # nbgrader calls alembic by name, which lies beside the interpreter.
+    programs = str(Path(sys.executable).parent)
+    os.environ["PATH"] = os.pathsep.join([programs, os.environ.get("PATH", os.defpath)])
     outcome = Outcome()
     try:
         with Gradebook(f"sqlite:///{path}") as book:

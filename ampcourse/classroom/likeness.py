@@ -89,13 +89,13 @@ def alike(
     entries = [entry for entry in entries if len(entry[2]) >= LEAST]
     common = Counter(run for _, _, own in entries for run in own)
     weight = {run: math.log(1 + len(entries) / count) for run, count in common.items()}
-    totals = {student: sum(weight[run] for run in own) for student, _, own in entries}
+    totals = {student: math.fsum(weight[run] for run in own) for student, _, own in entries}
     pairs = []
     for (one, first, ours), (other, second, theirs) in combinations(entries, 2):
         low, high = sorted((totals[one], totals[other]))
         if first != second and low < least * high:
             continue
-        shared = sum(weight[run] for run in ours & theirs)
+        shared = math.fsum(weight[run] for run in ours & theirs)
         share = shared / (low + high - shared)
         if share >= least:
             pairs.append(Pair(lesson, (one, other), share, first == second))

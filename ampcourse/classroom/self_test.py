@@ -94,7 +94,7 @@ def first(found: TaskReport) -> str:
 def self_test(
     course: Course, slugs: Iterable[str], workers: int
 ) -> Iterator[tuple[str, list[Row]]]:
-    """Yield each lesson's rows as they come; a process each, as answers may leave things changed."""
+    """Yield each lesson's rows as they come; a process each, as answers may change state."""
     context = get_context("spawn")
     with ProcessPoolExecutor(workers, context, max_tasks_per_child=1) as pool:
         lessons = {pool.submit(partial(try_lesson, course.root, slug)): slug for slug in slugs}

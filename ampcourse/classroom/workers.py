@@ -7,7 +7,7 @@ notebook it was. Here each worker has a pipe of its own: a death costs one noteb
 import contextlib
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -99,7 +99,7 @@ def mark_all(
     limits: Limits,
     count: int,
     kernels: Callable[[], Kernels] = best_kernels,
-) -> Iterator[tuple[Job, Marked]]:
+) -> Generator[tuple[Job, Marked], None, None]:
     """Mark jobs in `count` processes and yield each as it is done.
 
     A worker that dies is replaced and its notebook tried once more; after that it counts as
