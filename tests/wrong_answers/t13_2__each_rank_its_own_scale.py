@@ -1,0 +1,20 @@
+# message: only the rank with the inf halved its scale
+def seen(engine, gradients):
+    sums = [sum(column) for column in zip(*gradients, strict=True)]
+    bad = [not math.isfinite(x) for x in sums]
+    ranks = len(gradients)
+    if engine == "sharded":
+        size = len(sums) // ranks
+        return [any(bad[r * size : (r + 1) * size]) for r in range(ranks)]
+    return [any(bad)] * ranks
+
+
+def agreed_step(ranks, lr):
+    found = [any(not math.isfinite(g) for g in gradients) for _, gradients, _ in ranks]
+    if any(found):
+        pairs = zip(ranks, found, strict=True)
+        return [(weights, scale / 2 if bad else scale) for (weights, _, scale), bad in pairs]
+    return [
+        ([w - lr * g / scale for w, g in zip(weights, gradients, strict=True)], scale)
+        for weights, gradients, scale in ranks
+    ]

@@ -1,0 +1,10 @@
+# message: steps are counted from 0
+def diverged(traces):
+    for step, rows in enumerate(zip(*traces, strict=True)):
+        for what, values in zip(("scale", "skipped", "weights"), zip(*rows), strict=True):
+            if len(set(values)) > 1:
+                counts = {value: values.count(value) for value in values}
+                most = [v for v, count in counts.items() if count == max(counts.values())]
+                usual = most[0] if len(most) == 1 else None
+                return step + 1, what, [r for r, v in enumerate(values) if v != usual]
+    return None
