@@ -72,25 +72,29 @@ def zero_bytes(
     `parameters` is their number or the shapes of the tensors; `optimizer` is "sgd", "momentum" or
     "adam"; `recipe` is one of RECIPES ("masters", "autocast", "half", "fp32", "O2") or Assumptions
     of one's own. `division` says how uneven sizes are divided; see DIVISIONS. What is divided is
-    rounded up to the fullest rank's share, what is not is kept whole. Left out: activations,
-    autocast's passing casts, buffers for sending, the layer that stage 3 gathers while it runs,
-    small weights that DeepSpeed's stage 3 keeps whole, and the optimizer's step counts. Raises
-    ValueError for an unknown name, a stage other than 0 to 3, fewer than 1 rank, a negative size,
-    and a number where shapes are needed.
+    rounded up to the fullest rank's share, what is not is kept whole. Stage 1 counts all gradients,
+    as the paper does; DeepSpeed lets go of other ranks' before the optimizer steps.
+
+    Left out: activations, autocast's passing casts, buffers for sending, the layer that stage 3
+    gathers while it runs, small weights that DeepSpeed's stage 3 keeps whole, and the optimizer's
+    step counts. Raises ValueError for an unknown name, a stage other than 0 to 3, fewer than 1
+    rank, a negative size, and a number where shapes are needed; TypeError for a float.
 
     >>> [zero_bytes(7_500_000_000, 64, stage).total / 1e9 for stage in (0, 1, 2, 3)]
     [120.0, 31.40625, 16.640625, 1.875]
     """
     divided = _divided(stage)
     rows = ledger(optimizer, _recipe(recipe)).rows
-    whole = _count(parameters)
+    parameters = _read_once(parameters)
     share = shard_size(parameters, ranks, division)
+    # DeepSpeed's 16-bit weights are views of the flat buffer, padding included.
+    whole = share * ranks if divided and division == "even" else _count(parameters)
     sizes = dict.fromkeys(DIVIDED[3], 0)
     for row in rows:
         if not row.passing:
             kind = _kind(row)
             sizes[kind] += row.bytes * (share if kind in divided else whole)
-    padding = share * ranks - whole if divided else 0
+    padding = share * ranks - _count(parameters) if divided else 0
     state = sizes["optimizer state"]
     return ShardBytes(stage, ranks, sizes["weights"], sizes["gradients"], state, padding)
 
@@ -100,13 +104,14 @@ def shard_size(
 ) -> int:
     """Return how many numbers the fullest of the ranks holds of divided parameters.
 
-    Raises ValueError as `zero_bytes` does.
+    Raises as `zero_bytes` does.
 
     >>> shard_size(10, 4), shard_size(10, 4, "even"), shard_size([(3, 3), (3,)], 2)
     (3, 4, 6)
     >>> shard_size([(3, 3), (3,)], 2, "tensors"), shard_size([(3, 3), (3,)], 2, "rows")
     (7, 8)
     """
+    parameters = _read_once(parameters)
     if ranks < 1:
         raise ValueError(f"{ranks} ranks cannot be; give 1 or more")
     if division not in DIVISIONS:
@@ -157,7 +162,7 @@ def zero_traffic(
     stages 1 and 2 gather updated weights instead; stage 3 gathers weights twice, for the forward
     and the backward pass. Gradients and weights are sent in the types they are kept in;
     `gathered`, "half" or "fp32", is another type for weights under stage 3, such as FSDP2's
-    MixedPrecisionPolicy(param_dtype=torch.bfloat16). Raises ValueError as `zero_bytes` does.
+    MixedPrecisionPolicy(param_dtype=torch.bfloat16). Raises as `zero_bytes` does.
 
     >>> [zero_traffic(64, 64, stage).total / (2 * 63) for stage in (0, 1, 2, 3)]
     [2.0, 2.0, 2.0, 3.0]
@@ -199,6 +204,13 @@ def _kind(row: Row) -> str:
     FP32 copies of 16-bit weights and gradients are made for the update, by the rank that makes it.
     """
     return row.what if row.what in ("weights", "gradients") else "optimizer state"
+
+
+def _read_once(parameters: int | Iterable[Sequence[int]]) -> int | list[Sequence[int]]:
+    """Return a generator of shapes as a list, which can be read again."""
+    if isinstance(parameters, float):
+        raise TypeError(f"{parameters} parameters: give a whole number, such as int(7.5e9)")
+    return parameters if isinstance(parameters, int) else list(parameters)
 
 
 def _count(parameters: int | Iterable[Sequence[int]]) -> int:

@@ -15,6 +15,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ampcourse.engines.scenes import recorded
 from ampcourse.memory import ledger
 from ampcourse.memory.ledger import STATE
 from ampcourse.memory.shards import (
@@ -99,6 +100,18 @@ def test_padding_is_what_all_shares_have_beyond_the_parameters(division: str) ->
     assert zero_bytes(SHAPES, RANKS, 0, division=division).padding == 0
 
 
+@pytest.mark.parametrize("division", DIVISIONS)
+def test_shapes_may_come_from_a_generator(division: str) -> None:
+    net = nn.Sequential(nn.Linear(7, 5), nn.Linear(5, 3))
+    told = zero_bytes((p.shape for p in net.parameters()), RANKS, 2, division=division)
+    assert told == zero_bytes(SHAPES, RANKS, 2, division=division)
+
+
+def test_a_float_is_refused_with_the_way_out() -> None:
+    with pytest.raises(TypeError, match=re.escape("give a whole number, such as int(7.5e9)")):
+        zero_bytes(7.5e9, 64, 1)  # type: ignore[arg-type]
+
+
 class Sent(TorchDispatchMode):
     """Adds up the bytes that a rank would send in FSDP2's collectives."""
 
@@ -172,6 +185,41 @@ def test_fsdp2_sends_the_traffic_of_stage_3(rank: int, policy: MixedPrecisionPol
     padded = shard_size(SHAPES, RANKS, "rows") * RANKS
     found = zero_traffic(padded, RANKS, 3, "autocast", gathered=gathered)
     assert (sent.gather, sent.reduce) == (found.gather, found.reduce)
+
+
+def recorded_bytes(scene: str, run: str) -> dict[str, set[int]]:
+    """Return what each of 2 ranks kept in a recorded run, by kind: one number if they are alike."""
+    return {kind: set(kept) for kind, kept in recorded(scene)["result"]["bytes"][run].items()}
+
+
+def by_formula(scene: str, stage: int, recipe: str, division: str) -> dict[str, set[int]]:
+    found = zero_bytes(
+        recorded(scene)["result"]["shapes"], 2, stage, "adam", recipe, division=division
+    )
+    sizes = (found.weights, found.gradients, found.optimizer_state)
+    return {
+        kind: {size}
+        for kind, size in zip(("weights", "gradients", "optimizer"), sizes, strict=True)
+    }
+
+
+@pytest.mark.parametrize("run", ["ddp", "ddp bf16"])
+def test_ddp_kept_what_stage_0_says_in_a_recorded_run(run: str) -> None:
+    assert recorded_bytes("fsdp2", run) == by_formula("fsdp2", 0, "autocast", "flat")
+
+
+@pytest.mark.parametrize("run", ["fsdp2", "fsdp2 bf16"])
+def test_fsdp2_kept_what_stage_3_says_in_a_recorded_run(run: str) -> None:
+    assert recorded_bytes("fsdp2", run) == by_formula("fsdp2", 3, "autocast", "rows")
+
+
+@pytest.mark.parametrize(("stage", "division"), [(1, "even"), (2, "even"), (3, "tensors")])
+def test_deepspeed_kept_what_each_stage_says_in_a_recorded_run(stage: int, division: str) -> None:
+    kept = recorded_bytes("deepspeed", f"zero{stage} bf16")
+    told = by_formula("deepspeed", stage, "masters", division)
+    if stage == 1:  # the paper's stage 1 keeps all gradients, DeepSpeed those of stage 2
+        told["gradients"] = by_formula("deepspeed", 2, "masters", division)["gradients"]
+    assert kept == told
 
 
 def test_traffic_is_twice_the_parameters_and_three_times_in_stage_3() -> None:
