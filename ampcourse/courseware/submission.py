@@ -7,6 +7,7 @@ the learner added. Given cells and checks come from the source, so editing them 
 import json
 import stat
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,15 @@ def lesson_by_name(course: Course, path: Path) -> Lesson:
     return course.lesson(found[0])
 
 
+@lru_cache
+def given_texts(lesson: Lesson) -> dict[str, frozenset[str]]:
+    """Return what each cell of the learner's and of the instructor's copy says, by its id."""
+    texts = {cell.id: {cell.source.strip()} for cell in learner(lesson).cells}
+    for cell in instructor(lesson).cells:  # so that the instructor's own copy is no oddity
+        texts[cell.id].add(cell.source.strip())
+    return {name: frozenset(both) for name, both in texts.items()}
+
+
 def read_submission(path: Path, lesson: Lesson) -> Submission:
     """Sort a file's cells into solutions, added cells and given ones, with notes."""
     cells, _ = read_cells(path)
@@ -161,9 +171,7 @@ def read_submission(path: Path, lesson: Lesson) -> Submission:
     if len(cells) > MAX_CELLS:
         notes.append(f"it has {len(cells):,} cells; the first {MAX_CELLS:,} are graded")
         cells = cells[:MAX_CELLS]
-    given = {cell.id: {cell.source.strip()} for cell in learner(lesson).cells}
-    for cell in instructor(lesson).cells:  # so that the instructor's own copy is no oddity
-        given[cell.id].add(cell.source.strip())
+    given = dict(given_texts(lesson))
     stubs = {task.id: min(given.pop(task.id), key=len) for task in lesson.tasks}
     known = set().union(*given.values())
     shown = {cell_id(cell, at) for at, cell in enumerate(lesson.cells) if cell.part == "demo"}
