@@ -51,12 +51,13 @@ from ampcourse.courseware import check, inf, nan, task
 # %%
 import torch
 
+torch.set_num_threads(1)  # for nets this small, more of them cost time
+
+# %%
 from ampcourse.low_precision.stagnation import WAYS, add_repeatedly, train_bf16
 from ampcourse.plotting import show
 from ampcourse.plotting.loss_curves import loss_grid
 from ampcourse.plotting.rounding import running_sums
-
-torch.set_num_threads(1)  # for nets this small, more of them cost time
 
 # %%
 walks = {way: add_repeatedly(1.0, 0.001, 1000, way) for way in WAYS}
@@ -372,22 +373,26 @@ gradient that comes back to it.
 
 # %%
 from ampcourse.dynamic_range import exponent_histogram, range_report, scaled_view
-from ampcourse.low_precision import AmaxHistory, fake_quantize
-from ampcourse.low_precision import scale_for as fitting_scale
-from ampcourse.low_precision.curves import recorded, train
-from ampcourse.low_precision.transformer import SmallTransformer
 from ampcourse.plotting.exponents import exponents
 from ampcourse.training.data import fashion_mnist
 from ampcourse.training.loop import to_tensors
 
 # %%
+from ampcourse.low_precision import AmaxHistory, fake_quantize
+from ampcourse.low_precision import scale_for as fitting_scale
+from ampcourse.low_precision.curves import recorded, train
+from ampcourse.low_precision.transformer import SmallTransformer
+
+# %%
 data = fashion_mnist(use="subset")
 images, labels = to_tensors(data.train_images, data.train_labels, "cpu")
+
+# %%
 torch.manual_seed(0)
 model = SmallTransformer(width=32, depth=1)
 layer, seen = model.blocks[0].widen, {}
-layer.register_forward_hook(lambda _, given, out: seen.update(activations=given[0], out=out))
-layer.register_full_backward_hook(lambda _, back, given: seen.update(gradients=given[0]))
+keep_input = layer.register_forward_hook(lambda _, x, y: seen.update(activations=x[0]))
+keep_gradient = layer.register_full_backward_hook(lambda _, dx, dy: seen.update(gradients=dy[0]))
 
 # %% tags=["nbval-ignore-output"]
 optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
@@ -397,9 +402,11 @@ for _ in range(40):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
+print(f"loss {loss.item():.2f}")
+
+# %%
 seen["weights"] = layer.weight
 tensors = {name: seen[name].detach() for name in ("activations", "weights", "gradients")}
-print(f"loss {loss.item():.2f}")
 
 # %% tags=["nbval-ignore-output"]
 for name, x in tensors.items():
@@ -411,19 +418,18 @@ for name, x in tensors.items():
 
 # %% tags=["nbval-ignore-output"]
 histogram = exponent_histogram(tensors["gradients"], "gradients")
-scale = fitting_scale(histogram.largest, "e4m3")
-show(exponents(scaled_view(histogram, "e4m3")), alt="Most bars lie below E4M3's range: zeros.")
-show(
-    exponents(scaled_view(histogram, "e4m3", scale)),
-    alt="With the scale the bars lie under the upper end of the range; few are lost.",
-)
+show(exponents(scaled_view(histogram, "e4m3")), alt="All bars lie below E4M3's range: zeros.")
+
+# %% tags=["nbval-ignore-output"]
+scaled = scaled_view(histogram, "e4m3", fitting_scale(histogram.largest, "e4m3"))
+show(exponents(scaled), alt="With the scale the bars lie inside the range; few are lost.")
 
 # %% [markdown]
 r"""
-Without a scale nearly all gradients would be zeros; with one that takes the largest of them just
-below 448, few are. So every FP8 tensor travels with a scale of its own, made from its **amax**,
-its largest magnitude: the tensor is multiplied by the scale before it is rounded, and the product
-of two tensors is divided by both of theirs.
+Without a scale E4M3 would make zeros of all these gradients, E5M2 of most; with one that takes the
+largest of them just below the format's largest number, hardly any. So every FP8 tensor travels with
+a scale of its own, made from its **amax**, its largest magnitude: the tensor is multiplied by the
+scale before it is rounded, and the product of two tensors is divided by both of theirs.
 
 The usual recipe (Micikevicius and others, FP8 Formats for Deep Learning) is E4M3 for weights and
 activations and E5M2 for gradients, which are spread more widely. Too large numbers become the
@@ -1052,6 +1058,7 @@ from ampcourse.blocks import BlockScheme, quantize_blocks
 from ampcourse.formats import E2M1 as FP4
 from ampcourse.formats import E4M3, E5M2, E8M0
 
+# %%
 x = np.random.default_rng(0).standard_normal(2**15)
 for size in (1, 8, 16, 32, 64, 128, 256):
     mx = quantize_blocks(x, BlockScheme("mx", FP4, E8M0, size)).dequantize()
@@ -1295,12 +1302,13 @@ for name, runs_of in record["curves"].items():
     print(f"{name:13} {ends[0]}    {ends[1]}")
 
 
-# %% tags=["nbval-ignore-output"]
+# %%
 def mean_curve(name):
     losses = np.array([run["losses"] for run in record["curves"][name]])
     return losses.mean(0).reshape(-1, 10).mean(1).tolist()  # of ten steps each
 
 
+# %% tags=["nbval-ignore-output"]
 names = ("e4m3_unscaled", "fp8", "fp8_delayed", "fp4", "mxfp4", "nvfp4_stochastic")
 panels = {name: [mean_curve(name)] for name in names}
 show(
