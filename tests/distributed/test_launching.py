@@ -24,6 +24,28 @@ time.sleep(600)
 """
 
 
+FAILS_ONCE = """
+import os, sys
+import torch.distributed as dist
+from ampcourse.distributed import process_group
+with process_group(timeout=60) as ranks:
+    attempt = os.environ["TORCHELASTIC_RESTART_COUNT"]
+    store = dist.distributed_c10d._get_default_store()
+    print("attempt", attempt, "finds an earlier one's keys:", store.check(["mark"]))
+    dist.barrier()
+    store.set("mark", attempt)
+    if attempt == "0" and ranks.rank == 1:
+        sys.exit(3)
+    dist.barrier()
+"""
+
+LAUNCHER = """
+import sys
+from ampcourse.distributed import launch
+launch(sys.argv[1:], 2)
+"""
+
+
 def wait_for(folder: Path, names: str, count: int = 2, seconds: float = 100) -> None:
     end = time.monotonic() + seconds
     while len(list(folder.glob(names))) < count:
@@ -71,6 +93,15 @@ def test_the_failure_that_came_first_is_named_and_all_processes_have_ended(tmp_p
     assert ended(pids(tmp_path), 0)
 
 
+def test_after_a_failure_all_start_again_meet_anew_and_the_last_attempt_is_returned(
+    tmp_path: Path,
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(FAILS_ONCE)
+    found = launch([str(program)], 2, restarts=1)
+    assert found == ["attempt 1 finds an earlier one's keys: False\n"] * 2
+
+
 def test_a_program_that_takes_too_long_is_stopped_and_said_to(tmp_path: Path) -> None:
     program = tmp_path / "sleeper.py"
     program.write_text(SLEEPER)
@@ -99,6 +130,35 @@ def test_an_interrupted_launch_leaves_no_process(tmp_path: Path) -> None:
     assert ended(pids(tmp_path), 0)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs a signal that goes to one thread")
+def test_a_second_interrupt_ends_workers_that_do_not_listen(tmp_path: Path) -> None:
+    def interrupt() -> None:
+        wait_for(tmp_path, "joined*")
+        for _ in range(2):
+            time.sleep(1)
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            launch([WORKER, "deaf", str(tmp_path)], 2)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ended(pids(tmp_path), 20)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs the number of a process's parent to change")
+def test_workers_end_when_the_program_that_launched_them_was_killed(tmp_path: Path) -> None:
+    program, launcher = tmp_path / "sleeper.py", tmp_path / "launcher.py"
+    program.write_text(SLEEPER)
+    launcher.write_text(LAUNCHER)
+    with subprocess.Popen([sys.executable, launcher, program, tmp_path]) as kernel:
+        wait_for(tmp_path, "pid*")
+        kernel.kill()
+    assert ended(pids(tmp_path), 40)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="needs the number of a process's parent to change")
 def test_workers_end_when_torchrun_was_killed_outright(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
@@ -117,9 +177,11 @@ def test_a_program_that_is_none_is_an_error_with_its_name() -> None:
         launch(["-m", "ampcourse.nothing"], 1)
 
 
-def test_no_process_at_all_is_refused() -> None:
+def test_no_process_at_all_and_less_than_no_restart_are_refused() -> None:
     with pytest.raises(ValueError, match="processes=0 starts nothing"):
         launch([WORKER], 0)
+    with pytest.raises(ValueError, match="restarts=-1 cannot be"):
+        launch([WORKER], 1, restarts=-1)
 
 
 def test_torchrun_has_the_time_it_gives_its_workers() -> None:

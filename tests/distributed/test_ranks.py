@@ -163,3 +163,14 @@ def test_importing_the_package_does_not_import_torch() -> None:
     code = "import sys, ampcourse.distributed; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_a_single_process_can_have_a_group_of_one_and_leaves_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in FULL:
+        monkeypatch.delenv(name, raising=False)
+    with process_group(alone=True) as ranks:
+        assert ranks is SINGLE
+        assert torch.distributed.get_world_size() == 1
+    assert not torch.distributed.is_initialized()

@@ -1,12 +1,14 @@
 """What the tests let torchrun's processes do; run alone, it is the single process they compare to.
 
 `python worker.py see FOLDER`: each process writes what it saw in all cases into FOLDER, by its
-rank. Instead of `see`, `fail` fails in rank 1 and `hang` never ends.
+rank. Instead of `see`, `fail` fails in rank 1, `hang` never ends, and `deaf` does not even when it
+is told to.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -115,6 +117,8 @@ CASES = {
 
 def main(task: str, folder: Path) -> None:
     (folder / f"pid{os.environ.get('RANK', 0)}").write_text(str(os.getpid()))
+    if task == "deaf":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
     with process_group(timeout=60) as ranks:
         (folder / f"joined{ranks.rank}").touch()
         if task == "fail":
