@@ -9,7 +9,7 @@ import pytest
 from tests.browser.axe import violations
 from tests.browser.keyboard import press_shortcuts
 from tests.browser.lab_session import Lab
-from tests.browser.layout import overhang
+from tests.browser.layout import cut_text, overhang
 
 pytestmark = pytest.mark.browser
 
@@ -92,6 +92,7 @@ def test_nothing_sticks_out_from_360_to_700_pixels_and_axe_finds_nothing(
             lab.run(f"x.exponent, x.element = {exponent}, {element!r}")
             told(page, f"elements {element.upper()}")
             assert overhang(page, ".amp-outlier") <= 1, (width, exponent, element)
+            assert cut_text(page, ".amp-outlier .amp-blocks li") == [], width
     assert lab.outputs()[0].strip().startswith("one FP32 scale for the tensor")
     for theme in ("JupyterLab Light", "JupyterLab Dark"):
         lab.theme(theme)

@@ -10,7 +10,7 @@ import pytest
 from tests.browser.axe import violations
 from tests.browser.keyboard import press_shortcuts
 from tests.browser.lab_session import Lab
-from tests.browser.layout import overhang
+from tests.browser.layout import cut_text, overhang
 
 pytestmark = pytest.mark.browser
 
@@ -89,6 +89,7 @@ def test_nothing_sticks_out_from_360_to_700_pixels_and_axe_finds_nothing(
             lab.run(f"x.stage, x.ranks, x.recipe = {stage}, {ranks}, {recipe!r}")
             told(page, f"Stage {stage}, {ranks} ranks")
             assert overhang(page, ".amp-shard-painter") <= 1, (width, stage)
+            assert cut_text(page, ".amp-shard-painter .amp-notes p") == [], width
     for theme in ("JupyterLab Light", "JupyterLab Dark"):
         lab.theme(theme)
         assert violations(page, ".amp-shard-painter") == [], theme
