@@ -70,7 +70,7 @@ def test_where_nothing_can_be_launched_nothing_is(
 ) -> None:
     monkeypatch.setattr(scenes, "launch", refuse("was launched all the same"))
     if obstacle == "Windows":
-        monkeypatch.setattr(scenes.platform, "system", lambda: "Windows")
+        monkeypatch.setattr("platform.system", lambda: "Windows")
     else:
         monkeypatch.setattr("torch.distributed.is_gloo_available", lambda: False)
     result, how = show_scene("fsdp2")
