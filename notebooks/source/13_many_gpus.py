@@ -10,8 +10,8 @@ their bits?
 
 You need to know what a GradScaler decides (`06_grad_scaler`) and what a training step keeps
 (`11_memory`). No GPU is needed: two processes train together on this CPU, over the gloo library,
-where a GPU would have NCCL. Two cells start processes and take up to 10 s each; what takes longer
-or needs DeepSpeed was recorded, and the command that made it is shown. There are five tasks; plan
+where a GPU would have NCCL. Two cells start processes, which takes some 8 s each on an idle
+machine; what takes longer or needs DeepSpeed was recorded, and the command that made it is shown. There are five tasks; plan
 two hours, with a break after the second.
 
 ## Predict first
@@ -117,6 +117,10 @@ print(inspect.getsource(program.inf_on_one_rank))
 
 # %% [markdown]
 r"""
+Most of it watches and writes down. The training is in the lines from `zero_grad` to `update`, and
+they are those of one process. `setting.part` takes this rank's share of a batch, and the hook hears
+of the gradients just before they are averaged.
+
 ## An inf on one rank
 
 Two ranks train in FP16, each with its own images and its own GradScaler. In step 1, counted from
@@ -210,15 +214,15 @@ for ranks in (2, 8, 64, 512):
 
 # %% [markdown]
 r"""
-(Libraries add in rings or trees, which is kinder than one after the other.) FP16 keeps 11 bits and
+(A ring of ranks adds like this; a tree, which adds pairs of pairs, is kinder.) FP16 keeps 11 bits and
 adds a danger of its own: a sum over ranks can overflow where no summand did. The hooks therefore
 divide by the number of ranks **before** they add, at the price that small gradients are flushed
 first.
 
 Where does the loss scale come in? Gradients travel scaled, and each rank takes the scale off after
 the average. An average of scaled gradients is the scaled average, provided that all ranks have the
-same scale. With a scale near its ceiling, a sum in FP16 overflows long before any rank's own
-gradient does.
+same scale. And with it on, a sum over 8 ranks overflows in FP16 at an
+eighth of what one gradient may be.
 """
 
 # %% [markdown]
@@ -234,7 +238,7 @@ rank's gradient, without the scale. Every rank
 Then the sum is taken in `dtype`, one rank after the other, rounded each time. With
 `divide="after"` it is divided by the number of ranks now, in `dtype`. At last it is cast to FP32
 and unscaled. Return a Python float. (`dtype` is `torch.float32`, `torch.float16` or
-`torch.bfloat16`; real libraries add in another order, and some in wider registers.)
+`torch.bfloat16`; real libraries may add in another order.)
 
 `divisor(loss, reduce, samples, accumulation, ranks)` returns the integer by which each
 micro-batch's loss is divided, so that the gradient becomes that of the **mean over the global
@@ -477,7 +481,7 @@ def play(step, weights, steps, scale):
     return weights, scales
 
 
-# %% task="t13_2" forbids=["ampcourse.engines", "ampcourse.distributed"]
+# %% task="t13_2"
 def seen(engine, gradients):
     """Return for each rank whether it sees an inf or NaN."""
     ### BEGIN SOLUTION
@@ -978,15 +982,17 @@ r"""
 `lint(config, ranks)` returns a sorted list of the codes of what is wrong:
 
 - `"both types"`: `fp16` and `bf16` are both enabled;
-- `"batch"`: there is neither `train_batch_size` nor `train_micro_batch_size_per_gpu`, or the
-  first is not micro-batch × `gradient_accumulation_steps` × ranks. What is missing may be any
-  whole number from 1 that makes it right; if there is none, that is a finding;
+- `"batch"`: there is neither `train_batch_size` nor `train_micro_batch_size_per_gpu`, or
+  `train_batch_size` is not `train_micro_batch_size_per_gpu` × `gradient_accumulation_steps` ×
+  ranks. Of these three, what is missing may be any whole number from 1 that makes it right; if
+  there is none, that is a finding;
 - `"bf16 scale"`: the section `bf16` has a field of `SCALE_FIELDS`, enabled or not;
 - `"fp16 off"`: the section `fp16` has a field of `SCALE_FIELDS` and is not enabled;
 - `"static scale"`: `fp16` is enabled with a `loss_scale` other than 0;
 - `"clipping"`: there is no `gradient_clipping` at the top level. (0.0 is a decision.)
 
-Every field may be missing: a section is then empty, `enabled` is `False` and `loss_scale` 0.
+Every field may be missing: a section is then empty, `enabled` is `False` and `loss_scale` 0. Checks
+change `CLEAN`, with which nothing is wrong.
 """
 
 
@@ -1333,7 +1339,7 @@ checksum of its weights after the step. `traces` is a list with one list of such
 NAMES = ("scale", "skipped", "weights")
 
 
-# %% task="t13_5" forbids=["ampcourse.engines", "ampcourse.distributed"]
+# %% task="t13_5"
 def diverged(traces):
     """Return (step, what, ranks) of the first disagreement, or None."""
     ### BEGIN SOLUTION
@@ -1511,7 +1517,7 @@ r"""
   division takes them off (t13_2).
 - **"Divide before the sum, and nothing can go wrong."** Small gradients are flushed then (t13_1).
 - **"Gradients are summed over ranks."** DDP averages. Who divides the loss by the number of ranks
-  as well trains with a learning rate that much too small (t13_1).
+  as well trains, with SGD, at a learning rate that much too small (t13_1).
 - **"The batch size is the batch size."** Per rank or global, micro-batch or accumulated: say which
   (t13_1, t13_4).
 - **"ZeRO-3 divides the activations, too."** No stage does (t13_3).
