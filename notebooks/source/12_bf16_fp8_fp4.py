@@ -27,7 +27,8 @@ my_scaled = None
 # 64 values in FP4 share one scale; one is 4096 times as large as the
 # others. How many of the other 63 become 0?
 my_zeros = None
-# Normal numbers in MXFP4's rule: smallest error in blocks of 8, 32 or 128?
+# Normal numbers, scales by MXFP4's rule: where is the error
+# smallest, in blocks of 8, 32 or 128?
 my_block = None
 
 # %% [markdown]
@@ -61,7 +62,8 @@ from ampcourse.plotting.rounding import running_sums
 
 # %%
 walks = {way: add_repeatedly(1.0, 0.001, 1000, way) for way in WAYS}
-print("after 1,000 updates:", {way: walk[-1] for way, walk in walks.items()})
+for way, walk in walks.items():
+    print(f"{way:10} after 1,000 updates: {walk[-1]}")
 
 # %% tags=["nbval-ignore-output"]
 few = {way: walk[::20] for way, walk in walks.items()}
@@ -471,7 +473,7 @@ def to_fp8(x, kind):
 
 # %% task="t12_2" forbids=["ampcourse.blocks"]
 def scale_for(amax, largest, margin=0):
-    """Return the largest power of two that takes amax, with a margin, to no more than largest."""
+    """Return the largest power of two with which amax fits."""
     ### BEGIN SOLUTION
     if not 0 < amax < math.inf:
         return 1.0
@@ -482,7 +484,7 @@ def scale_for(amax, largest, margin=0):
 
 
 def round_trip(x, kind):
-    """Return x after the way through FP8 and back, with a scale made for x."""
+    """Return x after the way through FP8 and back."""
     ### BEGIN SOLUTION
     scale = scale_for(float(np.abs(x).max()), LARGEST[kind])
     return to_fp8(x * np.float32(scale), kind) / np.float32(scale)
@@ -675,7 +677,7 @@ def forward(x, w, scales):
 
 
 def backward(x, w, g, scales):
-    """Return the gradients of x and of w from that of the output, rounded to E5M2."""
+    """Return the gradients of x and of w."""
     ### BEGIN SOLUTION
     x8 = to_fp8(x * scales["x"], "e4m3")
     w8 = to_fp8(w * scales["w"], "e4m3")
@@ -839,7 +841,7 @@ rounded with, and the numbers, from 0, of the steps that were clipped.
 
 # %% task="t12_4"
 def replay(amaxes, length, largest=448.0, margin=0):
-    """Return the scale of every step, and the numbers of the steps that were clipped."""
+    """Return the scale of every step, and the clipped steps."""
     ### BEGIN SOLUTION
     history, scales, clipped = [], [], []
     for step, amax in enumerate(amaxes):
@@ -1108,7 +1110,7 @@ E2M1 = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0]  # code 0 to 7; 8 to 15 are thei
 
 # %% task="t12_5" forbids=["ampcourse.encode", "ampcourse.rounding", "gfloat"]
 def mxfp4(block):
-    """Return the code of the shared scale and the list of the elements' codes."""
+    """Return the scale's code and the elements' codes."""
     ### BEGIN SOLUTION
     amax = max(abs(x) for x in block)
     exponent = math.frexp(amax)[1] - 1 - 2 if amax else -127
@@ -1294,12 +1296,12 @@ print(record["command"])
 print(record["hardware"], record["versions"], record["date"])
 
 # %%
-print(f"{'':13} last 50 losses    test accuracy")
+print(f"{'':16} last 50 losses    test accuracy")
 for name, runs_of in record["curves"].items():
     last = [np.mean(run["losses"][-50:]) for run in runs_of]
     right = [run["test_accuracy"] for run in runs_of]
     ends = [f"{min(values):.3f} to {max(values):.3f}" for values in (last, right)]
-    print(f"{name:13} {ends[0]}    {ends[1]}")
+    print(f"{name:16} {ends[0]}    {ends[1]}")
 
 
 # %%
@@ -1376,7 +1378,7 @@ def plan(histograms, tolerance):
 
 
 def best_block(errors, element_bits, scale_bits, budget):
-    """Return the block size with the smallest error that the budget of bits allows."""
+    """Return the block size with the smallest error in the budget."""
     ### BEGIN SOLUTION
     legal = [n for n in errors if element_bits + scale_bits / n <= budget]
     return min(legal, key=lambda n: (errors[n], -n), default=None)
@@ -1565,8 +1567,8 @@ with task("t12_6"):
 
 # %% [markdown]
 r"""
-And the three tensors of the transformer's layer above? Count, and read off what the rule would
-choose: the last columns tell how far each reaches down from its highest binade.
+And the three tensors of the transformer's layer above? Here is what each format would lose of them.
+What would your `plan` choose at a tolerance of 1 %?
 """
 
 # %% tags=["nbval-ignore-output"]

@@ -1,6 +1,6 @@
 # message: a margin makes the scale smaller
 def scale_for(amax, largest, margin=0):
-    """Return the largest power of two that takes amax, with a margin, to no more than largest."""
+    """Return the largest power of two with which amax fits."""
     if not 0 < amax < math.inf:
         return 1.0
     fraction, exponent = math.frexp(amax)
@@ -9,6 +9,6 @@ def scale_for(amax, largest, margin=0):
 
 
 def round_trip(x, kind):
-    """Return x after the way through FP8 and back, with a scale made for x."""
+    """Return x after the way through FP8 and back."""
     scale = scale_for(float(np.abs(x).max()), LARGEST[kind])
     return to_fp8(x * np.float32(scale), kind) / np.float32(scale)

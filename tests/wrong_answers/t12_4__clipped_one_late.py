@@ -1,6 +1,6 @@
 # message: the jump itself is the step
 def replay(amaxes, length, largest=448.0, margin=0):
-    """Return the scale of every step, and the numbers of the steps that were clipped."""
+    """Return the scale of every step, and the clipped steps."""
     history, scales, clipped = [], [], []
     for step, amax in enumerate(amaxes):
         made_for = max(history[-length:], default=0.0) or largest / 2**margin

@@ -1,6 +1,6 @@
 # message: needs the tensor's own amax
 def replay(amaxes, length, largest=448.0, margin=0):
-    """Return the scale of every step, and the numbers of the steps that were clipped."""
+    """Return the scale of every step, and the clipped steps."""
     history, scales, clipped = [], [], []
     for step, amax in enumerate(amaxes):
         made_for = (amax if 0 < amax < math.inf else 0) or largest / 2**margin

@@ -1,6 +1,6 @@
 # message: not one more
 def replay(amaxes, length, largest=448.0, margin=0):
-    """Return the scale of every step, and the numbers of the steps that were clipped."""
+    """Return the scale of every step, and the clipped steps."""
     history, scales, clipped = [], [], []
     for step, amax in enumerate(amaxes):
         made_for = max(history[-length - 1:], default=0.0) or largest / 2**margin

@@ -1,6 +1,6 @@
 # message: a scale of inf is no scale
 def replay(amaxes, length, largest=448.0, margin=0):
-    """Return the scale of every step, and the numbers of the steps that were clipped."""
+    """Return the scale of every step, and the clipped steps."""
     history, scales, clipped = [], [], []
     for step, amax in enumerate(amaxes):
         made_for = max(history[-length:], default=largest / 2**margin)

@@ -1,6 +1,6 @@
 # message: all eight bits are exponent
 def mxfp4(block):
-    """Return the code of the shared scale and the list of the elements' codes."""
+    """Return the scale's code and the elements' codes."""
     amax = max(abs(x) for x in block)
     exponent = math.frexp(amax)[1] - 1 - 2 if amax else -127
     scale_code = min(max(exponent + 127, 0), 254)

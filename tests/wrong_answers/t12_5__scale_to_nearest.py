@@ -1,6 +1,6 @@
 # message: a rounded scale can only avoid overflow by chance
 def mxfp4(block):
-    """Return the code of the shared scale and the list of the elements' codes."""
+    """Return the scale's code and the elements' codes."""
     amax = max(abs(x) for x in block)
     exponent = round(math.log2(amax)) - 2 if amax else -127
     scale_code = min(max(exponent + 127, 0), 254)

@@ -14,6 +14,6 @@ def plan(histograms, tolerance):
 
 
 def best_block(errors, element_bits, scale_bits, budget):
-    """Return the block size with the smallest error that the budget of bits allows."""
+    """Return the block size with the smallest error in the budget."""
     legal = [n for n in errors if element_bits <= budget]
     return min(legal, key=lambda n: (errors[n], -n), default=None)
