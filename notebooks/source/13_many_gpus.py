@@ -11,8 +11,8 @@ their bits?
 You need to know what a GradScaler decides (`06_grad_scaler`) and what a training step keeps
 (`11_memory`). No GPU is needed: two processes train together on this CPU, over the gloo library,
 where a GPU would have NCCL. Two cells start processes, which takes some 8 s each on an idle
-machine; what takes longer or needs DeepSpeed was recorded, and the command that made it is shown. There are five tasks; plan
-two hours, with a break after the second.
+machine; what takes longer or needs DeepSpeed was recorded, and the command that made it is shown.
+There are five tasks; plan two hours, with a break after the second.
 
 ## Predict first
 
@@ -214,15 +214,15 @@ for ranks in (2, 8, 64, 512):
 
 # %% [markdown]
 r"""
-(A ring of ranks adds like this; a tree, which adds pairs of pairs, is kinder.) FP16 keeps 11 bits and
-adds a danger of its own: a sum over ranks can overflow where no summand did. The hooks therefore
-divide by the number of ranks **before** they add, at the price that small gradients are flushed
-first.
+(A ring of ranks adds like this; a tree, which adds pairs of pairs, is kinder.) FP16 keeps 11 bits
+and adds a danger of its own: a sum over ranks can overflow where no summand did. The hooks
+therefore divide by the number of ranks **before** they add, at the price that small gradients are
+flushed first.
 
 Where does the loss scale come in? Gradients travel scaled, and each rank takes the scale off after
 the average. An average of scaled gradients is the scaled average, provided that all ranks have the
-same scale. And with it on, a sum over 8 ranks overflows in FP16 at an
-eighth of what one gradient may be.
+same scale. And with it on, a sum over 8 ranks overflows in FP16 where each gradient is an eighth of
+what it may be alone.
 """
 
 # %% [markdown]
