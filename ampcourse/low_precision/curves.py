@@ -105,7 +105,7 @@ def recorded() -> dict[str, Any]:
 
     Keys: "command", "date", "hardware", "threads", "versions", "settings", "steps", and
     "curves", which has for each recipe's name a list of trainings, one for each seed, with "seed",
-    "losses" (one a step), "test_accuracy" and "seconds".
+    "losses" (one a step), "test_accuracy" and "seconds" of processor time.
     """
     return json.loads(RECORD.read_text("utf-8"))
 
