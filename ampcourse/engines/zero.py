@@ -6,8 +6,11 @@ part, so that bytes are those of the ZeRO paper; DeepSpeed scales the loss itsel
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import logging
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -197,10 +200,15 @@ def _deepspeed(machine: Machine) -> Any:
         raise ModuleNotFoundError(missing(), name="deepspeed")
     if machine.kind == "cpu":
         os.environ.setdefault("DS_ACCELERATOR", "cpu")
+    os.environ.setdefault("LOCAL_RANK", "0")  # it asks for it, also of a process that is alone
+    # A page of settings from each process, and torch's new names for what it calls at each step.
+    logging.getLogger("DeepSpeed").setLevel(logging.WARNING)
+    warnings.filterwarnings("ignore", category=FutureWarning, module=r"torch\.distributed")
     import deepspeed
-    import deepspeed.comm.torch as backend
 
     if machine.kind == "cpu":
         # It would compile an all-reduce through shared memory first, for minutes; gloo has one.
+        # By its full name: the attribute deepspeed.comm.torch is torch itself.
+        backend: Any = importlib.import_module("deepspeed.comm.torch")
         backend.build_shm_op = lambda: None
     return deepspeed
