@@ -1174,8 +1174,12 @@ with task("t12_5"):
         lost: [6, 0, 2, 2, 4, 4, 6, 6, 0, 5],
     }
     traps |= {near: [6, 0, 1, 2, 3, 4, 5, 6, 0, 4], even: [6, 0, 1, 2, 4, 4, 6, 6, 1, 5]}
-    traps |= {"return codes, not values": [4.0, 0.0, 1.0, 1.0, 2.0, 2.0, 4.0, 4.0, 0.5, 3.0]}
-    check(call, [6, 0, 2, 2, 4, 4, 6, 6, 1, 5], ties, traps)
+    check(
+        call,
+        [6, 0, 2, 2, 4, 4, 6, 6, 1, 5],
+        ties,
+        traps | {"return codes, not values": [4.0, 0.0, 1.0, 1.0, 2.0, 2.0, 4.0, 4.0, 0.5, 3.0]},
+    )
     wraps = "a size above 6 must not run into the next code, which is a sign"
     call = "[mxfp4([7.9, 1.0, -6.9, 3.4]), mxfp4([5.9, 1.0])]"
     traps = {
@@ -1551,17 +1555,17 @@ with task("t12_6"):
         right = dict.fromkeys(both, ("bf16", 0)) | {"narrow": t12_6_right({tops[0]: 3}, tolerance)}
         both["narrow"] = {tops[0]: 3}
         check(f"plan({both}, {tolerance})", right, bare)
-        budgets, answers, tables = [], [], []
+        answers, tables = [], []
         for _ in range(12):
             sizes = t12_6_random.sample((1, 2, 4, 8, 16, 32, 64, 128), 5)
             table = {n: t12_6_random.choice((0.1, 0.11, 0.12, 0.13)) for n in sizes}
-            bits, scale = t12_6_random.choice((4, 6, 8)), t12_6_random.choice((8, 16))
+            element, shared = t12_6_random.choice((4, 6, 8)), t12_6_random.choice((8, 16))
             # By cross-multiplication in whole numbers of 128ths of a bit.
-            limit = 128 * bits + 128 * scale // t12_6_random.choice((1, 4, 16, 64, 256))
-            fits = [n for n in table if 128 * bits + 128 * scale // n <= limit]
+            limit = 128 * element + 128 * shared // t12_6_random.choice((1, 4, 16, 64, 256))
+            fits = [n for n in table if 128 * element + 128 * shared // n <= limit]
             legal = sorted((table[n], -n) for n in fits)
             answers.append(-legal[0][1] if legal else None)
-            tables.append((table, bits, scale, limit / 128))
+            tables.append((table, element, shared, limit / 128))
         check(f"[best_block(*one) for one in {tables}]", answers, block)
     ### END HIDDEN TESTS
 
