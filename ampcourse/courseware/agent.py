@@ -168,19 +168,19 @@ def limit_memory(extra: int) -> None:
         resource.setrlimit(kind, (most, most))
 
 
-def answer(calls: list[str], namespace: dict[str, Any]) -> dict[str, Any]:
-    """Return the outcomes of the calls and the imports refused since the last answer."""
-    outcomes = evaluate_all(calls, namespace)
-    refused = refusals[:]
+def refused() -> list[str]:
+    """Return the forbidden modules that were asked for since this was called last."""
+    names = refusals[:]
     refusals.clear()
-    return {"outcomes": outcomes, "refused": refused}
+    return names
 
 
 def reply(calls: list[str]) -> str:
-    """Return the answer to calls in `__main__` as JSON."""
+    """Return the outcomes of calls in `__main__` and the refused modules as JSON."""
     import __main__
 
-    return json.dumps(answer(calls, __main__.__dict__))
+    outcomes = evaluate_all(calls, __main__.__dict__)
+    return json.dumps({"outcomes": outcomes, "refused": refused()})
 
 
 #: Forbidden modules that were asked for; the kernel's import guard adds to it.

@@ -59,14 +59,22 @@ class KernelUnusable(RuntimeError):
 class Kernel(Protocol):
     """A kernel in which a lesson's set-up has run."""
 
+    #: True once it cannot be used any more or may have been hurt by an interrupt.
+    lost: bool
+
     def execute(self, code: str, seconds: float) -> Reply:
         """Run a cell, interrupt it after `seconds`; raises KernelLost."""
         ...
 
-    def evaluate(self, calls: list[str], seconds: float) -> tuple[list[dict[str, Any]], list[str]]:
-        """Return outcomes in order, fewer than calls if time ran out, and refused imports.
+    def evaluate(
+        self, calls: list[str], each: float, total: float
+    ) -> tuple[list[dict[str, Any]], list[str]]:
+        """Return the outcomes of calls in order, and the imports that were refused so far.
 
-        Raises KernelLost.
+        They are fewer than the calls where one took longer than `each` seconds, all took
+        longer than `total`, or one ended the kernel. A kernel that knows which call it was
+        adds the outcome `no_result` with the reason; one that does not raises KernelLost or
+        leaves it out.
         """
         ...
 

@@ -65,15 +65,23 @@ class Session:
 
     def ready(self) -> Kernel:
         """Return a kernel in which set-up and all earlier pieces have run."""
+        if self.kernel is not None and self.kernel.lost:
+            self.close()
         while self.kernel is None:
             self.kernel = self.kernels.start(self.lesson, self.limits)
             try:
                 for run in self.runs:
                     self.play(run)
-                self.kernel.evaluate([], self.limits.check)  # what was refused is known already
+                self.refused()  # what was refused is known already
             except KernelLost:
                 self.drop()
         return self.kernel
+
+    def refused(self) -> list[str]:
+        """Return the forbidden modules that the code has asked for since the last request."""
+        assert self.kernel is not None
+        seconds = self.left(self.limits.check)
+        return self.kernel.evaluate([], seconds, seconds)[1]
 
     def drop(self) -> None:
         """Give up a lost kernel; the next request starts another."""
@@ -94,11 +102,10 @@ class Session:
             self.ready()
             try:
                 self.play(run)
-                _, refused = self.ready().evaluate([], self.left(self.limits.check))
+                run.refused += self.refused()
             except KernelLost:
                 self.drop()
                 continue
-            run.refused += refused
             self.runs.append(run)
             return
 
@@ -127,14 +134,16 @@ class Session:
     def ask(self, calls: list[str], answers: Answers) -> None:
         """Add the outcomes of a task's calls to what is known of it.
 
-        Calls travel in batches; one that hangs or kills the kernel is found by trying alone.
+        Calls travel in batches. Where a kernel cannot tell which call hangs or kills it, that
+        is found by trying alone.
         """
         done: list[dict[str, Any]] = []
         size = BATCH
         while len(done) < len(calls) and answers.hangs < HANGS:
             batch = calls[len(done) : len(done) + size]
             try:
-                got, refused = self.ready().evaluate(batch, self.left(self.limits.check))
+                each, total = self.left(self.limits.check), self.left(self.limits.notebook)
+                got, refused = self.ready().evaluate(batch, each, total)
                 trouble = f"gave no result within {self.limits.check:g} s"
                 answers.refused += refused
             except KernelLost as error:
@@ -142,7 +151,7 @@ class Session:
                 self.drop()
             if size == 1 and not got:
                 got = [{"no_result": trouble}]
-                answers.hangs += 1
+            answers.hangs += sum("no_result" in outcome for outcome in got)
             done += got
             size = BATCH if len(got) == len(batch) else 1
         rest = [{"no_result": "was not tried: two calls before it did not end"}]

@@ -14,7 +14,7 @@ from typing import Any
 from ampcourse.courseware.kernel import KernelLost, KernelUnusable, Limits, Reply
 from ampcourse.courseware.plain import readable
 from ampcourse.courseware.sandbox.warm_server import WarmServer
-from ampcourse.courseware.sandbox.wire import Broken, Wire
+from ampcourse.courseware.sandbox.wire import UNABLE, Broken, Wire
 from ampcourse.courseware.source import Lesson
 
 MAX_MESSAGE = 100_000_000  # bytes of a kernel's answer
@@ -34,6 +34,7 @@ class ForkedKernel:
     def __init__(self, server: WarmServer, limits: Limits) -> None:
         self.server = server
         self.limits = limits
+        self.lost = False
         ours, theirs = socket.socketpair()
         self.wire = Wire(ours, MAX_MESSAGE)
         with theirs:
@@ -57,18 +58,28 @@ class ForkedKernel:
         """Run a cell, interrupt it after `seconds`; raises KernelLost."""
         return self.ask("execute", seconds, code=code)
 
-    def evaluate(self, calls: list[str], seconds: float) -> tuple[list[dict[str, Any]], list[str]]:
-        """Return outcomes in order, fewer than calls if time ran out, and refused imports."""
-        reply = self.ask("evaluate", seconds, calls=calls)
-        outcomes, refused = reply.data.get("outcomes"), reply.data.get("refused")
-        lists = isinstance(outcomes, list) and isinstance(refused, list)
-        if lists and all(isinstance(outcome, dict) for outcome in outcomes):
-            return [readable(outcome) for outcome in outcomes[: len(calls)]], list(
-                map(str, refused)
-            )
-        if reply.status == "timeout":
-            return [], []
-        raise KernelLost("left the kernel unable to answer")
+    def evaluate(
+        self, calls: list[str], each: float, total: float
+    ) -> tuple[list[dict[str, Any]], list[str]]:
+        """Return outcomes, the last a `no_result` if that call cost the kernel, and refusals."""
+        outcomes: list[dict[str, Any]] = []
+        end = time.monotonic() + total
+        try:
+            self.wire.send({"do": "evaluate", "with": {"calls": calls}}, each)
+            while message := self.wait(min(each, end - time.monotonic())):
+                if "refused" in message:
+                    return outcomes, names(message["refused"])
+                outcome = message.get("outcome")
+                if not isinstance(outcome, dict) or len(outcomes) == len(calls):
+                    raise Broken(UNABLE)
+                outcomes.append(readable(outcome))
+            trouble = f"gave no result within {each:g} s"
+        except (Broken, KernelLost) as error:
+            trouble = str(error)
+        self.close()
+        if len(outcomes) == len(calls):
+            raise KernelLost(trouble)
+        return [*outcomes, {"no_result": trouble}], []
 
     def ask(self, do: str, seconds: float, **arguments: Any) -> Reply:
         """Send a request and wait for the answer; raises KernelLost."""
@@ -105,9 +116,16 @@ class ForkedKernel:
 
     def close(self) -> None:
         """End the kernel; when this returns, no process of it is left."""
-        with contextlib.suppress(KernelUnusable):
-            self.server.ask({"do": "kill"})
-        self.wire.end.close()
+        if not self.lost:
+            self.lost = True
+            with contextlib.suppress(KernelUnusable):
+                self.server.ask({"do": "kill"})
+            self.wire.end.close()
+
+
+def names(value: Any) -> list[str]:
+    """Return what a kernel reports as module names, which may be anything."""
+    return list(map(str, value)) if isinstance(value, list) else []
 
 
 class ForkedKernels:

@@ -51,6 +51,7 @@ class NotebookKernel:
 
     def __init__(self, lesson: Lesson, limits: Limits) -> None:
         self.limits = limits
+        self.lost = False
         self.folder = Path(tempfile.mkdtemp(prefix="amp"))
         try:
             self.launch()
@@ -115,10 +116,13 @@ class NotebookKernel:
         limit = f"__import__('sys').modules[{AGENT!r}].limit_memory({self.limits.memory})"
         self.must(limit, "the memory limit cannot be set")
 
-    def evaluate(self, calls: list[str], seconds: float) -> tuple[list[dict[str, Any]], list[str]]:
-        """Return outcomes in order, fewer than calls if time ran out, and refused imports."""
+    def evaluate(
+        self, calls: list[str], each: float, total: float
+    ) -> tuple[list[dict[str, Any]], list[str]]:
+        """Return outcomes in order, fewer than calls if all took `each`, and refused imports."""
         expression = f"__import__('sys').modules[{AGENT!r}].reply({calls!r})"
-        reply = self.execute("", seconds, expression)
+        reply = self.execute("", min(each, total), expression)
+        self.lost = reply.status == "timeout"
         try:
             answer = json.loads(ast.literal_eval(reply.data["data"]["text/plain"]))
             outcomes, refused = answer["outcomes"], answer["refused"]

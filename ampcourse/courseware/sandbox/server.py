@@ -22,10 +22,14 @@ from ampcourse.courseware.sandbox import isolation, shell
 from ampcourse.courseware.sandbox.guard import ImportGuard, files_of
 from ampcourse.courseware.sandbox.wire import PACKET
 
+# What a library imports, for seconds, when its first object is made.
+LATE = {"torch": "torch._dynamo"}
+
 
 def load(modules: list[str]) -> None:
     """Import the modules that are there; what is not, the set-up's own import reports."""
-    for name in modules:
+    companions = [late for name, late in LATE.items() if name in modules]
+    for name in modules + companions:
         with contextlib.suppress(ImportError, AttributeError):
             importlib.import_module(name)
     if "torch" in sys.modules:

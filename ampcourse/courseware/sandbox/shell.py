@@ -58,14 +58,14 @@ class Work:
         for standard in range(3):
             os.dup2(null, standard)
         sys.path.insert(0, "")
-        wire = Wire(socket.socket(fileno=self.file))
+        self.wire = Wire(socket.socket(fileno=self.file))
         handle = signal.signal
         with contextlib.suppress(Broken):
             while True:
                 handle(signal.SIGINT, self.interrupted)
-                request = wire.receive()
+                request = self.wire.receive()
                 assert request is not None
-                wire.send(self.answer(request))
+                self.wire.send(self.answer(request))
 
     def interrupted(self, *_: object) -> None:
         if self.busy:
@@ -101,5 +101,11 @@ class Work:
         return {"error": f"{told['type']}: {told['message'][:MAX_ERROR]}"}
 
     def evaluate(self, calls: list[str]) -> dict[str, Any]:
-        """Evaluate calls in the learner's namespace."""
-        return agent.answer(calls, self.shell.user_ns)
+        """Evaluate calls in the learner's namespace; each outcome is sent when it is known."""
+        for call in calls:
+            try:
+                outcome = agent.evaluate(call, self.shell.user_ns)
+            except KeyboardInterrupt as error:  # nobody sends one here: the code raised it
+                outcome = {"error": agent.describe(error)}
+            self.wire.send({"outcome": outcome})
+        return {"refused": agent.refused()}

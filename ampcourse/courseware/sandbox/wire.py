@@ -12,6 +12,7 @@ from typing import Any
 
 LENGTH = struct.Struct("!Q")
 PIECE = 1 << 20
+UNABLE = "left the kernel unable to answer"
 PACKET = 60_000  # bytes of one message on a control socket
 # Kept from here on: in a sandbox the learner's code may put something else in their places.
 DUMPS = json.JSONEncoder().encode
@@ -37,7 +38,7 @@ class Wire:
         try:
             self.end.sendall(LENGTH.pack(len(data)) + data)
         except OSError:
-            raise Broken("left the kernel unable to answer") from None
+            raise Broken(UNABLE) from None
 
     def receive(self, seconds: float | None = None) -> dict[str, Any] | None:
         """Return the next message, or None when time is up; raises Broken."""
@@ -52,9 +53,9 @@ class Wire:
         try:
             message = LOADS(data.decode())
         except (ValueError, RecursionError, MemoryError):
-            raise Broken("left the kernel unable to answer") from None
+            raise Broken(UNABLE) from None
         if not isinstance(message, dict):
-            raise Broken("left the kernel unable to answer")
+            raise Broken(UNABLE)
         return message
 
     def complete(self) -> bytes:
