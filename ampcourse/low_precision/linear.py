@@ -67,9 +67,9 @@ class QuantizedLinear(nn.Linear):
 
     ``activations``, ``weights`` and ``gradients`` are the layer's Quantizers; under delayed
     scaling each holds a history, which grows in training mode only, starts empty and is not
-    part of state_dict. Takes floating-point input of shape (..., in_features), also under
+    part of state_dict. Takes FP32, BF16 or FP16 input of shape (..., in_features), also under
     autocast; what comes out is FP32, and has one derivative, not two. Raises ValueError for an
-    unknown recipe.
+    unknown recipe, TypeError for input of another type.
 
     >>> layer = QuantizedLinear(32, 8, "mxfp4")
     >>> layer(torch.ones(4, 32)).shape, layer.weight.dtype
@@ -93,7 +93,7 @@ class QuantizedLinear(nn.Linear):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return x W^T + b from rounded x and W."""
-        tokens = x.float().reshape(-1, self.in_features)
+        tokens = x.reshape(-1, self.in_features)
         y: torch.Tensor = _Products.apply(tokens, self.weight, self.bias, self)
         return y.reshape(*x.shape[:-1], self.out_features)
 

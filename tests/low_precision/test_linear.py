@@ -201,7 +201,22 @@ def test_autocast_does_not_reach_the_products() -> None:
     with torch.autocast("cpu", torch.bfloat16):
         under = gradients(layer, x, dy)
     assert all(torch.equal(one, other) for one, other in zip(plain, under, strict=True))
-    assert layer(x.bfloat16()).dtype == torch.float32
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_16_bit_input_gives_fp32_and_gets_a_gradient_of_its_own_type(dtype: torch.dtype) -> None:
+    for name in RECIPES:
+        x = random(4, 3, 32).to(dtype).requires_grad_()
+        layer = QuantizedLinear(32, 8, name)
+        y = layer(x)
+        y.sum().backward()
+        assert (y.dtype, x.grad.dtype, layer.weight.grad.dtype) == (
+            torch.float32,
+            dtype,
+            torch.float32,
+        )
+    with pytest.raises(TypeError, match=r"cannot quantise torch\.float64"):
+        QuantizedLinear(32, 8)(random(4, 32).double())
 
 
 def test_a_second_derivative_is_refused() -> None:
