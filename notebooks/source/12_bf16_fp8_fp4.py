@@ -392,7 +392,8 @@ images, labels = to_tensors(data.train_images, data.train_labels, "cpu")
 # %%
 torch.manual_seed(0)
 model = SmallTransformer(width=32, depth=1)
-layer, seen = model.blocks[0].widen, {}
+layer = model.blocks[0].widen
+seen = {"weights": layer.weight}  # changes in place
 keep_input = layer.register_forward_hook(lambda _, x, y: seen.update(activations=x[0]))
 keep_gradient = layer.register_full_backward_hook(lambda _, dx, dy: seen.update(gradients=dy[0]))
 
@@ -407,7 +408,6 @@ for _ in range(40):
 print(f"loss {loss.item():.2f}")
 
 # %%
-seen["weights"] = layer.weight
 tensors = {name: seen[name].detach() for name in ("activations", "weights", "gradients")}
 
 # %% tags=["nbval-ignore-output"]
