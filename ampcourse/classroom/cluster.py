@@ -13,6 +13,7 @@ from ampcourse.courseware.kernel import Kernels, Limits
 from ampcourse.courseware.sandbox import best_kernels
 from ampcourse.courseware.sheet import Sheet
 
+PATIENCE = 20  # seconds for the scheduler to answer
 AHEAD = 3  # jobs for each thread of the cluster, so that none waits and few are in memory
 
 
@@ -45,7 +46,7 @@ def mark_on_cluster(
             "the cluster, or leave out --scheduler"
         ) from None
     try:
-        client = Client(address, timeout=20)
+        client = Client(address, timeout=PATIENCE)
     except (OSError, ValueError) as error:
         raise ValueError(f"no scheduler answers at {address!r} ({error})") from None
     with client:

@@ -12,6 +12,8 @@ PROTECTION = "no protection at all"
 class PlainKernel:
     """A namespace."""
 
+    lost = False
+
     def __init__(self, lesson: Lesson) -> None:
         self.names: dict[str, Any] = {"__name__": "kernel"}
         for cell in lesson.setup:
@@ -24,7 +26,9 @@ class PlainKernel:
             return Reply("error", f"{type(error).__name__}: {error}")
         return Reply("ok")
 
-    def evaluate(self, calls: list[str], seconds: float) -> tuple[list[dict[str, Any]], list[str]]:
+    def evaluate(
+        self, calls: list[str], each: float, total: float = 0
+    ) -> tuple[list[dict[str, Any]], list[str]]:
         return evaluate_all(calls, self.names), []
 
     def close(self) -> None:

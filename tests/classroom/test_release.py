@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +12,6 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from ampcourse.classroom import release as release_module
 from ampcourse.classroom.collection import Catalogue
 from ampcourse.classroom.release import ReleaseError, release
 from ampcourse.courseware.build import learner
@@ -191,7 +191,7 @@ def test_after_a_fault_nothing_is_left(
         raise OSError(28, "No space left on device")
 
     before = sorted(tmp_path.iterdir())
-    monkeypatch.setattr(release_module.shutil, "copyfile", full)
+    monkeypatch.setattr(shutil, "copyfile", full)
     with pytest.raises(OSError, match="No space left"):
         release(small(course), tmp_path / "out", [LESSON])
     assert sorted(tmp_path.iterdir()) == before
