@@ -1,7 +1,8 @@
 """The engine deepspeed: ZeRO's stages 1, 2 and 3 by DeepSpeed, an optional extra.
 
-Under amp-bf16 and amp-fp16 the model is a 16-bit one and each process keeps FP32 masters of its
-part, so that bytes are those of the ZeRO paper; DeepSpeed scales the loss itself.
+Under amp-bf16 and amp-fp16 weights are 16-bit ones and each process keeps FP32 masters of its part,
+so that bytes are those of the ZeRO paper; DeepSpeed scales the loss itself. Batch norms compute in
+FP32.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import logging
 import os
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +109,8 @@ class Zero(Engine):
         whole = {**configuration(recipe, stage, share, learning_rate), **(changes or {})}
         self.config = {name: value for name, value in whole.items() if value is not None}
         model = machine.to(model)
+        if recipe.rule.autocast:
+            _keep_batch_norms(model)
         self._engine: Any = deepspeed.initialize(
             model=model, model_parameters=model.parameters(), config=self.config
         )[0]
@@ -187,6 +191,28 @@ class Zero(Engine):
             )
         self._engine.load_checkpoint(str(folder), tag="state")
         self.steps = int(self._engine.global_steps)
+
+
+def _keep_batch_norms(model: nn.Module) -> None:
+    """Have batch norms compute in FP32, as their running statistics are kept.
+
+    DeepSpeed makes their weights 16-bit ones and leaves the statistics in FP32: torch refuses the
+    mixture, and statistics of 16 bits would stand still.
+    """
+    for norm in model.modules():
+        if isinstance(norm, nn.modules.batchnorm._BatchNorm):
+            norm.forward = partial(_normalise, norm)
+
+
+def _normalise(norm: Any, x: torch.Tensor) -> torch.Tensor:
+    if norm.training:
+        norm.num_batches_tracked.add_(1)
+    means, variances = norm.running_mean, norm.running_var
+    weight, bias = norm.weight.float(), norm.bias.float()
+    y = F.batch_norm(
+        x.float(), means, variances, weight, bias, norm.training, norm.momentum, norm.eps
+    )
+    return y.to(x.dtype)
 
 
 def _inside(groups: Any) -> list[torch.Tensor]:

@@ -9,6 +9,8 @@ import argparse
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +53,21 @@ def test_after_a_rank_was_killed_training_goes_on_to_the_same_bits() -> None:
 @pytest.mark.skipif(bool(missing()), reason=missing())
 def test_zero_1_2_and_3_train_as_ddp_does_in_the_bytes_of_the_formulas() -> None:
     CLAIMS["deepspeed"](scene("deepspeed", TIMEOUT))
+
+
+@pytest.mark.skipif(bool(missing()), reason=missing())
+def test_deepspeed_trains_a_net_with_batch_norms_alone_and_compiles_nothing(tmp_path: Path) -> None:
+    shared = ["--recipe", "amp-bf16", "--device", "cpu", "--use", "subset", "--batch", "20"]
+    shared += ["--model", "tiny", "--steps", "4"]
+    command_line = [sys.executable, "-m", "ampcourse.engines", "--engine", "deepspeed", *shared]
+    command_line += ["--stage", "3", "--json", str(tmp_path / "found.json")]
+    fresh = os.environ | {"TORCH_EXTENSIONS_DIR": str(tmp_path / "compiled")}
+    done = subprocess.run(command_line, capture_output=True, text=True, env=fresh)
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "compiled").exists()
+    found = json.loads((tmp_path / "found.json").read_text())
+    plain = command.run(command.parser().parse_args(["--engine", "ddp", *shared]))
+    assert close(found["losses"], plain["losses"], 2.0**-6)
 
 
 def test_the_command_saves_on_two_ranks_and_goes_on_alone(tmp_path: Path) -> None:
