@@ -635,7 +635,7 @@ with task("t14_2"):
         run = start("small", precision="fp32", images={}, epochs=1, seed={})
         for _ in range({}):
             x, y = run.batches.draw()
-            run.optimizer.zero_grad()
+            run.model.zero_grad()
             F.cross_entropy(run.model(x), y).backward()
             run.optimizer.step()
         seen, before = set(), fingerprint(run.model)
@@ -687,7 +687,7 @@ with task("t14_2"):
             run = start("small", precision="fp32", images=images, epochs=1, seed=seed)
             for _ in range(steps):
                 x, y = run.batches.draw()
-                run.optimizer.zero_grad()
+                run.model.zero_grad()
                 torch.nn.functional.cross_entropy(run.model(x), y).backward()
                 run.optimizer.step()
             run.model.eval()
