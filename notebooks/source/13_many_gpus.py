@@ -1084,13 +1084,18 @@ with task("t13_4"):
             "gradient_accumulation_steps": steps,
         }
 
-    sizes = [(64, 4, 2), (32, 4, 8), (8, 4, 2), (32, 4, 2), (64, 4, 4), (16, 4, 1)]
-    changes = [(t13_4_sizes(*s), r) for s, r in zip(sizes, (8, 8, 8, 4, 8, 4), strict=True)]
+    sizes = [(64, 4, 2), (32, 4, 8), (8, 4, 2), (32, 4, 2), (64, 4, 4), (16, 4, 1), (128, 4, 2)]
+    ranks_of = (8, 8, 8, 4, 8, 4, 8)
+    changes = [(t13_4_sizes(*s), r) for s, r in zip(sizes, ranks_of, strict=True)]
     per_rank = "train_batch_size is the global batch: the ranks are factors as well"
+    larger = "a global batch that is larger than the product does not come out either"
     no_steps = "accumulated micro-batches belong to the same global batch"
-    traps = {per_rank: [True, False, False, True, True, True]}
-    traps |= {no_steps: [True, False, True, True, True, False]}
-    check(t13_4_call("batch", changes), [False, True, True, False, True, False], batches, traps)
+    traps = {per_rank: [True, False, False, True, True, True, True]}
+    traps |= {no_steps: [True, False, True, True, True, False, True]}
+    traps |= {larger: [False, True, True, False, True, False, False]}
+    check(
+        t13_4_call("batch", changes), [False, True, True, False, True, False, True], batches, traps
+    )
     sizes = [(None, None, None), (None, None, 2), (None, 4, None), (None, 4, 2), (64, None, None)]
     sizes += [(63, None, None), (64, 4, None), (60, 4, None), (64, None, 2), (24, None, 2)]
     sizes += [(16, 4, None)]
@@ -1212,7 +1217,8 @@ with task("t13_4"):
 
     def t13_4_batch(wrong, micro, steps, ranks):
         """Return batch sizes that fit each other, or do not, some left out."""
-        near = (micro * steps * ranks,) * 2 + (micro * steps, micro * ranks, steps * ranks + 1)
+        product = micro * steps * ranks
+        near = (product, product, 2 * product, micro * steps, micro * ranks, steps * ranks + 1)
         names = "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps"
         while True:
             sizes = [t13_4_random.choice(near), micro, steps]
