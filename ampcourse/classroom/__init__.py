@@ -4,3 +4,7 @@ The words are nbgrader's. `release` writes what learners get; `collection` finds
 handed in; `grading` marks it with `workers` and keeps a `record` each in a `store`;
 `student_page` and `class_page` tell what was found; the export modules hand the marks on.
 """
+
+from ampcourse.classroom.notebook_format import import_nbformat
+
+import_nbformat()

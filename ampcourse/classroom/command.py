@@ -3,7 +3,7 @@
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from pathlib import Path
 from ampcourse.classroom.collection import Catalogue, Collection, collect
 from ampcourse.classroom.deadline import read_deadlines
 from ampcourse.classroom.feedback import write_pages
-from ampcourse.classroom.grading import Progress, grade_class
+from ampcourse.classroom.grading import Marker, Progress, grade_class
 from ampcourse.classroom.roster import read_roster
 from ampcourse.classroom.store import Store
 from ampcourse.classroom.workers import mark_all
@@ -63,9 +63,10 @@ def run_grade(options: argparse.Namespace) -> int:
         if not collection.handed and not collection.unmatched:
             raise ValueError("there is no notebook of this course's in what was named")
         store.keep_collection(collection)
-        with bar(len(collection.handed)) as report:
+        with kept(store), bar(len(collection.handed)) as report:
             progress = grade_class(course, collection, store, marker(options), Limits(), report)
-    write_pages(course, store)
+    with kept(store):
+        write_pages(course, store)
     if options.json:
         print(as_json([record.report for record in store.records()]))
     else:
@@ -74,7 +75,20 @@ def run_grade(options: argparse.Namespace) -> int:
     return int(bool(progress.problems or collection.unmatched))
 
 
-def marker(options: argparse.Namespace):  # type: ignore[no-untyped-def]
+@contextmanager
+def kept(store: Store) -> Iterator[None]:
+    """Say what happens to results when a block is broken off or cannot write."""
+    goes_on = f"what was graded is kept in {store.folder}; the same command goes on from there"
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(f"ampcourse grade: {goes_on}", file=sys.stderr)
+        raise
+    except OSError as error:
+        raise OSError(f"{error}: {goes_on}") from error
+
+
+def marker(options: argparse.Namespace) -> Marker:
     """Return what marks: processes here, or a cluster."""
     if options.scheduler:
         from ampcourse.classroom.cluster import mark_on_cluster
@@ -84,7 +98,7 @@ def marker(options: argparse.Namespace):  # type: ignore[no-untyped-def]
 
 
 @contextmanager
-def bar(total: int):  # type: ignore[no-untyped-def]
+def bar(total: int) -> Iterator[Callable[[Progress], None]]:
     """Show a progress bar on standard error; the block gets a function that moves it."""
     from tqdm import tqdm
 

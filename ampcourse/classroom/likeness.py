@@ -13,6 +13,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 
 from ampcourse.courseware.build import learner
@@ -65,10 +66,11 @@ def runs(text: str) -> set[int]:
     }
 
 
-def given_runs(lesson: Lesson) -> set[int]:
+@lru_cache(maxsize=32)
+def given_runs(lesson: Lesson) -> frozenset[int]:
     """Return the runs that the learner's copy shows: stubs, set-up, demonstrations."""
     cells = learner(lesson).cells
-    return set().union(*(runs(cell.source) for cell in cells if cell.cell_type == "code"))
+    return frozenset().union(*(runs(cell.source) for cell in cells if cell.cell_type == "code"))
 
 
 def fingerprint(lesson: Lesson, submission: Submission) -> tuple[int, ...]:

@@ -3,8 +3,10 @@
 Run alone: python3 -m ampcourse test -m benchmark -s -n 0 tests/benchmarks/test_class_of_200.py
 """
 
+import contextlib
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -85,14 +87,9 @@ def watched(process: subprocess.Popen[str], peak: list[float]) -> Iterator[None]
 
     def look() -> None:
         while not done.wait(0.5):
-            total = 0
-            try:
-                for one in [whole, *whole.children(recursive=True)]:
-                    with_shares = one.memory_full_info()
-                    total += with_shares.pss
-            except psutil.Error:
-                continue
-            peak[0] = max(peak[0], total)
+            with contextlib.suppress(psutil.Error):
+                family = [whole, *whole.children(recursive=True)]
+                peak[0] = max(peak[0], sum(map(held, family)))
 
     whole = psutil.Process(process.pid)
     thread = threading.Thread(target=look)
@@ -102,6 +99,20 @@ def watched(process: subprocess.Popen[str], peak: list[float]) -> Iterator[None]
     finally:
         done.set()
         thread.join()
+
+
+def held(process: psutil.Process) -> int:
+    """Return the bytes that a process holds, its part of shared pages; 0 once it is gone."""
+    try:
+        return int(process.memory_full_info().pss)
+    except psutil.Error:
+        return 0
+
+
+def cpu_seconds() -> float:
+    """Return the CPU time of all children so far and of theirs, as far as they were waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def grade(folder: Path, stop_at: int, peak: list[float]) -> tuple[int, float, str]:
@@ -151,6 +162,7 @@ def records(folder: Path) -> dict[str, Record]:
 
 def test_200_students_get_their_true_marks_though_interrupted_twice(tmp_path: Path) -> None:
     truth = make_class(tmp_path / "submitted")
+    begin = cpu_seconds()
     peak, seconds, now = [0.0], 0.0, []
     before: dict[str, Record] = {}
     for stop_at in (*STOPS, 0):
@@ -166,11 +178,16 @@ def test_200_students_get_their_true_marks_though_interrupted_twice(tmp_path: Pa
     assert found
     assert (int(found[1]), int(found[2])) == (now[-1], STUDENTS - now[-1])
     assert leftovers() == []
-    ours, stock = seconds / STUDENTS, stock_seconds(tmp_path)
+    ours, ours_cpu = seconds / STUDENTS, (cpu_seconds() - begin) / STUDENTS
+    begin = cpu_seconds()
+    stock = stock_seconds(tmp_path)
+    stock_cpu = (cpu_seconds() - begin) / STOCK
     protection = next(iter(before.values())).protection
     print(
         f"\n{STUDENTS} notebooks in {seconds:.0f} s on 2 workers, three starts included: "
         f"{ours:.2f} s each; nbgrader autograde {stock:.2f} s each: {stock / ours:.0f} times"
+        f"\nCPU time {ours_cpu:.2f} s each; nbgrader {stock_cpu:.2f} s each: "
+        f"{stock_cpu / ours_cpu:.0f} times"
         f"\npeak memory {peak[0] / 1e9:.2f} GB; graded in runs of {now}; {protection}"
         f"\nload {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs"
     )

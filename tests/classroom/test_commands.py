@@ -57,6 +57,7 @@ def test_a_class_is_graded_and_interrupted_and_goes_on(
     out, errors = first.communicate(timeout=60)
     assert first.returncode == 130, out + errors
     assert "Traceback" not in errors
+    assert "what was graded is kept in grades; the same command goes on from there" in errors
     _, alive = psutil.wait_procs(family, timeout=10)
     assert alive == []
     kept = {path.name: path.read_bytes() for path in results.glob("*.json")}
@@ -127,6 +128,19 @@ def test_results_in_a_folder_that_cannot_be_written_are_told(
     assert "grades is a file" in capsys.readouterr().err
     assert cli.main(["grade", str(inside.parent / "in"), "--results", "/proc/grades"]) == 2
     assert "/proc/grades" in capsys.readouterr().err
+
+
+def test_on_a_full_disk_the_command_says_what_is_kept(
+    inside: Path, put: Put, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(self: Store, record: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    put(f"ann/{LESSON}.ipynb", b"")
+    monkeypatch.setattr(Store, "keep", full)
+    assert cli.main(["grade", str(inside.parent / "in")]) == 2
+    told = capsys.readouterr().err
+    assert "No space left on device: what was graded is kept in grades" in told
 
 
 def test_collect_lists_who_handed_in_what(
