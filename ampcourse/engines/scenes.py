@@ -105,7 +105,7 @@ def show_scene(name: str, timeout: float = 60.0, live: bool = True) -> tuple[Res
     if not reason:
         try:
             return scene(name, timeout), "live"
-        except LaunchError as error:
+        except (LaunchError, OSError) as error:  # OSError: no process or file could be made
             reason = reason_of(str(error))
     kept = recorded(name)
     machine = kept["machine"]
@@ -142,7 +142,10 @@ def _play(
 
     program = ["-m", f"ampcourse.engines.workers.{module}", *arguments]
     outputs = launch(program, processes, timeout=timeout, restarts=restarts)
-    return result_in(outputs[0])
+    try:
+        return result_in(outputs[0])
+    except ValueError as error:
+        raise LaunchError(f"{module}: {error}") from None
 
 
 def _impossible() -> str:

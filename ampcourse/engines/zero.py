@@ -28,8 +28,8 @@ from ampcourse.engines.engine import BETAS, EPS, WEIGHT_DECAY, Engine, state_ten
 
 #: How DeepSpeed is installed without a GPU's compiler.
 INSTALL = (
-    "DS_ACCELERATOR=cpu DS_BUILD_OPS=0 python -m pip install --no-build-isolation "
-    "setuptools wheel deepspeed"
+    "python -m pip install setuptools wheel && DS_ACCELERATOR=cpu DS_BUILD_OPS=0 "
+    "python -m pip install --no-build-isolation deepspeed"
 )
 
 

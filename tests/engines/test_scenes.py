@@ -54,6 +54,27 @@ def test_a_launch_that_fails_gives_the_recorded_scene_and_the_reason(
     assert recorded("ddp")["command"] in how
 
 
+def test_a_machine_that_cannot_start_processes_gives_the_recorded_scene(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def launch(*arguments: Any, **options: Any) -> Any:
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(scenes, "launch", launch)
+    result, how = show_scene("ddp")
+    assert result == recorded("ddp")["result"]
+    assert "too little memory" in how
+
+
+def test_a_scene_that_prints_no_result_gives_the_recorded_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(scenes, "launch", lambda *arguments, **options: ["a warning\n", ""])
+    result, how = show_scene("ddp")
+    assert result == recorded("ddp")["result"]
+    assert "no result in what the scene printed: 'a warning" in how
+
+
 def test_deepspeed_that_is_missing_gives_the_recorded_scene(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
