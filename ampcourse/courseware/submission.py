@@ -16,7 +16,7 @@ from ampcourse.courseware.course import Course
 from ampcourse.courseware.source import Lesson, names_in
 
 MAX_BYTES = 50_000_000
-MAX_CELLS = 2_000
+MAX_ADDED = 500  # cells of the learner's own that are run
 
 
 class SubmissionError(ValueError):
@@ -164,18 +164,25 @@ def given_texts(lesson: Lesson) -> dict[str, frozenset[str]]:
     return {name: frozenset(both) for name, both in texts.items()}
 
 
+def foreign(metadata: dict[str, Any]) -> str:
+    """Return the name of the notebook's kernel if it is for another language than Python."""
+    kernel = metadata.get("kernelspec")
+    if not isinstance(kernel, dict):
+        return ""
+    name = str(kernel.get("name") or kernel.get("display_name") or "")[:40]
+    language = str(kernel.get("language") or name)
+    return "" if "python" in (language + name).lower() else name
+
+
 def read_submission(path: Path, lesson: Lesson) -> Submission:
     """Sort a file's cells into solutions, added cells and given ones, with notes."""
-    cells, _ = read_cells(path)
-    notes: list[str] = []
-    if len(cells) > MAX_CELLS:
-        notes.append(f"it has {len(cells):,} cells; the first {MAX_CELLS:,} are graded")
-        cells = cells[:MAX_CELLS]
+    cells, metadata = read_cells(path)
+    notes = [f"its kernel is {name!r}; it is run as Python"] if (name := foreign(metadata)) else []
     given = dict(given_texts(lesson))
     stubs = {task.id: min(given.pop(task.id), key=len) for task in lesson.tasks}
     known = set().union(*given.values())
     shown = {cell_id(cell, at) for at, cell in enumerate(lesson.cells) if cell.part == "demo"}
-    pieces, seen, unused = [], dict.fromkeys(stubs, 0), set[str]()
+    pieces, seen, unused, added = [], dict.fromkeys(stubs, 0), set[str](), 0
     solved = {name for cell in cells for name in cell.names if cell.text.strip() != stubs.get(name)}
     for cell in cells:
         name = next((name for name in cell.names if name in stubs or name in given), "")
@@ -191,7 +198,11 @@ def read_submission(path: Path, lesson: Lesson) -> Submission:
                 if name not in shown:  # predictions go there, and people are asked to play
                     notes.append(f"the given cell {name} was edited: the original is used")
         elif cell.code and cell.text.strip():
-            pieces.append(Piece(cell.text))
+            added += 1
+            if added <= MAX_ADDED:
+                pieces.append(Piece(cell.text))
+    if added > MAX_ADDED:
+        notes.append(f"it has {added:,} added cells; the first {MAX_ADDED} of them are run")
     notes += [f"the solution cell of {task} is missing" for task in stubs if not seen[task]]
     notes += [
         f"the solution cell of {task} is there {count} times: they run in order"

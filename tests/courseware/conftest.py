@@ -1,18 +1,31 @@
 """A small course to test the machinery on, and notebooks handed in for it."""
 
+import contextlib
 import json
+import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import nbformat
+import psutil
 import pytest
 
 from ampcourse.courseware.build import learner
 from ampcourse.courseware.course import Course
+from ampcourse.courseware.grade import grade
+from ampcourse.courseware.kernel import Kernels, Limits
+from ampcourse.courseware.report import Report
+from ampcourse.courseware.sandbox import best_kernels
+from ampcourse.courseware.sandbox.forked_kernel import ForkedKernels
+from ampcourse.courseware.sandbox.notebook_kernel import NotebookKernels
 from ampcourse.courseware.sheet import Sheet, make_sheet
 
+HandIn = Callable[..., Path]
+Mark = Callable[[Path], Report]
+QUICK = Limits(cell=2, check=2, notebook=60, memory=1_000_000_000)
+SECRET = "AMPCOURSE_TEST_SECRET"  # a variable of the grader's
 SAMPLE = Path(__file__).parent / "sample"
 RIGHT = {
     "t90_1": "def add_one(x):\n    return x + 1",
@@ -36,6 +49,50 @@ def course(tmp_path: Path) -> Course:
 def sheet() -> Sheet:
     """The sample lesson's sheet."""
     return make_sheet(Course(SAMPLE).lesson("90_sample"))
+
+
+@pytest.fixture(scope="session")
+def kernels() -> Iterator[Kernels]:
+    """The best kernels of this machine; they stay warm for all tests."""
+    os.environ[SECRET] = "not for learners"
+    with best_kernels() as best:
+        yield best
+
+
+@pytest.fixture(scope="session")
+def forked(kernels: Kernels) -> ForkedKernels:
+    """Kernels in bubblewrap."""
+    if not isinstance(kernels, ForkedKernels):
+        pytest.skip("needs bubblewrap (bwrap) and user namespaces, which do not work here")
+    return kernels
+
+
+@pytest.fixture(scope="session")
+def plain() -> Iterator[NotebookKernels]:
+    """Kernels that are a separate process with limits, as where bubblewrap is missing."""
+    with NotebookKernels() as started:
+        yield started
+
+
+@pytest.fixture
+def mark(sheet: Sheet, kernels: Kernels) -> Iterator[Mark]:
+    """Grade a file of the sample lesson; no process may be left of what ran."""
+    yield lambda path: grade(sheet, path, QUICK, kernels)
+    assert processes_of_learners() == []
+
+
+def processes_of_learners() -> list[str]:
+    """Return the commands of processes below this one, but for bubblewrap and what it runs.
+
+    A learner's process is a fork of the server's, so only its parent tells them apart.
+    """
+    found = []
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            parent, ended = child.parent(), child.status() == psutil.STATUS_ZOMBIE
+            if not ended and "bwrap" not in (child.name(), parent.name() if parent else ""):
+                found.append(" ".join(child.cmdline()))
+    return found
 
 
 @pytest.fixture

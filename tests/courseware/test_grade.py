@@ -6,19 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from ampcourse.courseware.build import learner
 from ampcourse.courseware.course import Course
 from ampcourse.courseware.grade import grade, grade_files
-from ampcourse.courseware.kernel import Limits
+from ampcourse.courseware.kernel import Kernels, Limits
 from ampcourse.courseware.report import Report, as_json, as_text
 from ampcourse.courseware.sheet import Sheet
-from tests.courseware.conftest import RIGHT, SAMPLE
-
-QUICK = Limits(cell=2, check=2, notebook=60, memory=1_000_000_000)
-HandIn = Callable[..., Path]
+from tests.courseware.conftest import QUICK, RIGHT, SAMPLE, HandIn, Mark
 
 
 def scores(report: Report) -> list[float]:
@@ -36,44 +32,44 @@ def insert(text: str, at: int = 1) -> Callable[[dict[str, Any]], None]:
     return lambda content: content["cells"].insert(at, cell)
 
 
-def test_right_answers_get_full_marks(sheet: Sheet, hand_in: HandIn) -> None:
-    report = grade(sheet, hand_in(), QUICK)
+def test_right_answers_get_full_marks(mark: Mark, hand_in: HandIn) -> None:
+    report = mark(hand_in())
     assert scores(report) == [2, 3]
     assert report.notes == ()
 
 
-def test_blank_work_scores_zero_and_is_called_blank(sheet: Sheet, hand_in: HandIn) -> None:
-    report = grade(sheet, hand_in({}), QUICK)
+def test_blank_work_scores_zero_and_is_called_blank(mark: Mark, hand_in: HandIn) -> None:
+    report = mark(hand_in({}))
     assert scores(report) == [0, 0]
     assert all(task.blank for task in report.tasks)
 
 
-def test_a_wrong_answer_is_told_call_got_expected_and_cause(sheet: Sheet, hand_in: HandIn) -> None:
-    report = grade(sheet, hand_in(with_first("def add_one(x):\n    return x - 1")), QUICK)
+def test_a_wrong_answer_is_told_call_got_expected_and_cause(mark: Mark, hand_in: HandIn) -> None:
+    report = mark(hand_in(with_first("def add_one(x):\n    return x - 1")))
     assert scores(report) == [1, 3]  # infinity minus one is infinity all the same
     assert str(report.tasks[0].failures[0]) == ("`add_one(1)` gave 0; expected 2: that is one less")
 
 
-def test_tabulated_visible_checks_earn_nothing(sheet: Sheet, hand_in: HandIn) -> None:
+def test_tabulated_visible_checks_earn_nothing(mark: Mark, hand_in: HandIn) -> None:
     table = "def add_one(x):\n    return {1: 2, float('inf'): float('inf')}[x]"
-    assert scores(grade(sheet, hand_in(with_first(table)), QUICK)) == [0, 3]
+    assert scores(mark(hand_in(with_first(table)))) == [0, 3]
 
 
-def test_added_cells_run_and_given_cells_do_not(sheet: Sheet, hand_in: HandIn) -> None:
+def test_added_cells_run_and_given_cells_do_not(mark: Mark, hand_in: HandIn) -> None:
     helper = insert("step = 1")
     answer = with_first(
         "def add_one(x):\n    assert 'demonstration' not in globals()\n    return x + step"
     )
-    assert scores(grade(sheet, hand_in(answer, helper), QUICK)) == [2, 3]
+    assert scores(mark(hand_in(answer, helper))) == [2, 3]
 
 
-def test_what_a_demonstration_imports_may_be_used(sheet: Sheet, hand_in: HandIn) -> None:
+def test_what_a_demonstration_imports_may_be_used(mark: Mark, hand_in: HandIn) -> None:
     answer = with_first("def add_one(x):\n    return x + int(Fraction(1)) if x * 0 == 0 else x")
-    assert scores(grade(sheet, hand_in(answer), QUICK)) == [2, 3]
+    assert scores(mark(hand_in(answer))) == [2, 3]
 
 
-def test_a_name_of_a_demonstration_is_told_as_the_cause(sheet: Sheet, hand_in: HandIn) -> None:
-    report = grade(sheet, hand_in(with_first("def add_one(x):\n    return demonstration")), QUICK)
+def test_a_name_of_a_demonstration_is_told_as_the_cause(mark: Mark, hand_in: HandIn) -> None:
+    report = mark(hand_in(with_first("def add_one(x):\n    return demonstration")))
     assert scores(report) == [0, 3]
     assert report.tasks[0].note.startswith("demonstration comes from a demonstration cell")
 
@@ -87,16 +83,16 @@ def play(text: str) -> Callable[[dict[str, Any]], None]:
     return change
 
 
-def test_playing_with_a_demonstration_is_no_oddity(sheet: Sheet, hand_in: HandIn) -> None:
-    report = grade(sheet, hand_in(None, play("demonstration = 7")), QUICK)
+def test_playing_with_a_demonstration_is_no_oddity(mark: Mark, hand_in: HandIn) -> None:
+    report = mark(hand_in(None, play("demonstration = 7")))
     assert (scores(report), report.notes) == ([2, 3], ())
 
 
 def test_a_helper_put_in_a_demonstration_cell_is_told_as_the_cause(
-    sheet: Sheet, hand_in: HandIn
+    mark: Mark, hand_in: HandIn
 ) -> None:
     answer = with_first("def add_one(x):\n    return x + helper")
-    report = grade(sheet, hand_in(answer, play("helper = 1")), QUICK)
+    report = mark(hand_in(answer, play("helper = 1")))
     assert report.tasks[0].note.startswith("helper comes from a demonstration cell")
 
 
@@ -104,18 +100,18 @@ def test_a_helper_put_in_a_demonstration_cell_is_told_as_the_cause(
     ("fault", "why"), [("import colorsys", "imports colorsys"), ("1 / 0", "stopped")]
 )
 def test_a_name_lost_with_another_tasks_cell_is_told_as_the_cause(
-    sheet: Sheet, hand_in: HandIn, fault: str, why: str
+    mark: Mark, hand_in: HandIn, fault: str, why: str
 ) -> None:
     first = f"{fault}\ndef add_one(x):\n    return x + 1"
     second = "def text_of(x):\n    return str(add_one(x) - 1)"
-    report = grade(sheet, hand_in({"t90_1": first, "t90_2": second}), QUICK)
+    report = mark(hand_in({"t90_1": first, "t90_2": second}))
     assert report.tasks[1].note == (
         f"add_one comes from the cell of t90_1, which {why}: mend that first"
     )
 
 
-def test_a_later_cell_cannot_change_an_earlier_mark(sheet: Sheet, hand_in: HandIn) -> None:
-    assert scores(grade(sheet, hand_in(None, insert("add_one = None", at=99)), QUICK)) == [2, 3]
+def test_a_later_cell_cannot_change_an_earlier_mark(mark: Mark, hand_in: HandIn) -> None:
+    assert scores(mark(hand_in(None, insert("add_one = None", at=99)))) == [2, 3]
 
 
 FORGERIES = {
@@ -163,8 +159,8 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize("kind", FORGERIES)
-def test_a_forgery_earns_nothing(sheet: Sheet, hand_in: HandIn, kind: str) -> None:
-    report = grade(sheet, hand_in(with_first(FORGERIES[kind])), QUICK)
+def test_a_forgery_earns_nothing(mark: Mark, hand_in: HandIn, kind: str) -> None:
+    report = mark(hand_in(with_first(FORGERIES[kind])))
     assert report.tasks[0].score == 0
 
 
@@ -190,23 +186,15 @@ DISASTERS = {
 
 @pytest.mark.parametrize("kind", list(DISASTERS)[:-1])
 def test_a_disaster_costs_no_marks_for_what_is_right(
-    sheet: Sheet, hand_in: HandIn, kind: str
+    mark: Mark, hand_in: HandIn, kind: str
 ) -> None:
-    report = grade(sheet, hand_in(with_first(DISASTERS[kind])), QUICK)
+    report = mark(hand_in(with_first(DISASTERS[kind])))
     assert scores(report) == [2, 3]
     assert report.tasks[0].note  # the report tells what the cell did
-    assert not [child for child in psutil.Process().children(recursive=True) if is_kernel(child)]
 
 
-def is_kernel(process: psutil.Process) -> bool:
-    try:
-        return "ipykernel_launcher" in " ".join(process.cmdline())
-    except psutil.Error:
-        return False
-
-
-def test_a_syntax_error_costs_its_own_task_only(sheet: Sheet, hand_in: HandIn) -> None:
-    report = grade(sheet, hand_in(with_first("def add_one(x:\n    return x + 1")), QUICK)
+def test_a_syntax_error_costs_its_own_task_only(mark: Mark, hand_in: HandIn) -> None:
+    report = mark(hand_in(with_first("def add_one(x:\n    return x + 1")))
     assert scores(report) == [0, 3]
     assert "SyntaxError" in report.tasks[0].note
 
@@ -227,35 +215,35 @@ BAD_CALLS = {
 
 
 @pytest.mark.parametrize("kind", BAD_CALLS)
-def test_a_bad_call_loses_its_task_and_no_other(sheet: Sheet, hand_in: HandIn, kind: str) -> None:
-    report = grade(sheet, hand_in(with_first(BAD_CALLS[kind])), QUICK)
+def test_a_bad_call_loses_its_task_and_no_other(mark: Mark, hand_in: HandIn, kind: str) -> None:
+    report = mark(hand_in(with_first(BAD_CALLS[kind])))
     assert scores(report) == [0, 3]
     assert report.tasks[0].failures[0].got
 
 
 def test_a_call_that_hangs_on_some_inputs_keeps_the_other_items(
-    sheet: Sheet, hand_in: HandIn
+    mark: Mark, hand_in: HandIn
 ) -> None:
     hangs = "def add_one(x):\n    while x == 7: pass\n    return x + 1"
-    report = grade(sheet, hand_in(with_first(hangs)), QUICK)
+    report = mark(hand_in(with_first(hangs)))
     assert scores(report) == [1, 3]
     assert "no result within 2 s" in report.tasks[0].failures[0].got
 
 
-def test_a_forbidden_import_scores_zero_with_that_reason(sheet: Sheet, hand_in: HandIn) -> None:
+def test_a_forbidden_import_scores_zero_with_that_reason(mark: Mark, hand_in: HandIn) -> None:
     tries = "try:\n    import colorsys\nexcept ImportError:\n    pass\n" + GOOD
-    report = grade(sheet, hand_in(with_first(tries)), QUICK)
+    report = mark(hand_in(with_first(tries)))
     assert scores(report) == [0, 3]
     assert "imports colorsys" in report.tasks[0].note
 
 
-def test_a_forbidden_import_inside_the_call_scores_zero(sheet: Sheet, hand_in: HandIn) -> None:
+def test_a_forbidden_import_inside_the_call_scores_zero(mark: Mark, hand_in: HandIn) -> None:
     late = (
         "def add_one(x):\n"
         "    try:\n        import colorsys\n    except ImportError:\n        pass\n"
         "    return x + 1"
     )
-    report = grade(sheet, hand_in(with_first(late)), QUICK)
+    report = mark(hand_in(with_first(late)))
     assert scores(report) == [0, 3]
 
 
@@ -324,9 +312,9 @@ def more_points(content: dict[str, Any]) -> None:
     ],
 )
 def test_a_changed_notebook_keeps_the_marks_of_what_is_right(
-    sheet: Sheet, hand_in: HandIn, change: Any, expected: list[float], note: str
+    mark: Mark, hand_in: HandIn, change: Any, expected: list[float], note: str
 ) -> None:
-    report = grade(sheet, hand_in(None, change, name="90_sample.ipynb"), QUICK)
+    report = mark(hand_in(None, change, name="90_sample.ipynb"))
     assert scores(report) == expected
     assert report.points == 5
     assert note in " ".join(report.notes)
@@ -361,28 +349,28 @@ def test_a_folder_or_device_of_that_name_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1"])
-def test_other_encodings_and_line_ends_are_read(
-    sheet: Sheet, hand_in: HandIn, encoding: str
-) -> None:
+def test_other_encodings_and_line_ends_are_read(mark: Mark, hand_in: HandIn, encoding: str) -> None:
     path = hand_in(with_first("# é\r\n" + GOOD.replace("\n", "\r\n")))
     path.write_bytes(path.read_text("utf-8").encode(encoding))
-    assert scores(grade(sheet, path, QUICK)) == [2, 3]
+    assert scores(mark(path)) == [2, 3]
 
 
-def test_a_renamed_file_is_known_by_its_content(hand_in: HandIn) -> None:
+def test_a_renamed_file_is_known_by_its_content(kernels: Kernels, hand_in: HandIn) -> None:
     path = hand_in(name="final (2).ipynb")
-    (report,) = grade_files(Course(SAMPLE), [path], QUICK)
+    (report,) = grade_files(Course(SAMPLE), [path], QUICK, kernels)
     assert report.lesson == "90_sample"
     assert report.score == 5
 
 
-def test_the_notebook_limit_ends_a_submission_of_many_loops(sheet: Sheet, hand_in: HandIn) -> None:
+def test_the_notebook_limit_ends_a_submission_of_many_loops(
+    sheet: Sheet, kernels: Kernels, hand_in: HandIn
+) -> None:
     def loops(content: dict[str, Any]) -> None:
         for _ in range(50):
             insert("while True: pass", at=99)(content)
             insert("while True: pass", at=1)(content)
 
     start = time.monotonic()
-    report = grade(sheet, hand_in(None, loops), Limits(cell=1, check=1, notebook=5))
+    report = grade(sheet, hand_in(None, loops), Limits(cell=1, check=1, notebook=5), kernels)
     assert time.monotonic() - start < 30
     assert all("used up its 5 s" in task.note for task in report.tasks)

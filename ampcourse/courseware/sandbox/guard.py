@@ -8,9 +8,9 @@ import importlib.machinery
 import importlib.util
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 
 class ImportGuard:
@@ -54,11 +54,13 @@ class ImportGuard:
         if parent in sys.modules:
             sys.modules[parent].__dict__.pop(child, None)
 
+        def refused() -> NoReturn:
+            raise ImportError(self.refuse(name))
+
         for function in functions_of(module):
-            disarm(function)
+            if function.__module__ == name:  # an Enum has functions of the module enum
+                disarm(function, refused)
         module.__dict__.clear()
-        # All that the functions have left of their globals:
-        module.__dict__["_refused"] = lambda: self.refuse(name)
 
 
 def functions_of(module: types.ModuleType) -> Iterator[types.FunctionType]:
@@ -84,16 +86,19 @@ def bare(value: Any) -> Iterator[types.FunctionType]:
             yield part
 
 
-def disarmed(*_: object, **__: object) -> None:
-    """What a forbidden function does once its module is unloaded."""
-    raise ImportError(_refused())  # type: ignore[name-defined]  # noqa: F821
+def template(*_: object, **__: object) -> None:
+    """What a forbidden function does once its module is unloaded, but for its constant."""
+    refused: Any = "refused"
+    refused()
 
 
-def disarm(function: types.FunctionType) -> None:
-    """Give a function the code of `disarmed`; a closure keeps the number of its variables."""
-    code = disarmed.__code__.replace(co_freevars=function.__code__.co_freevars)
-    function.__code__ = code
-    function.__wrapped__ = function.__defaults__ = function.__kwdefaults__ = None  # type: ignore
+def disarm(function: types.FunctionType, refused: Callable[[], NoReturn]) -> None:
+    """Let a function call `refused`, whatever its arguments, globals and closure are."""
+    constants = tuple(refused if c == "refused" else c for c in template.__code__.co_consts)
+    function.__code__ = template.__code__.replace(
+        co_consts=constants, co_freevars=function.__code__.co_freevars
+    )
+    function.__defaults__ = function.__kwdefaults__ = None
 
 
 def files_of(name: str) -> list[str]:

@@ -151,7 +151,8 @@ class NotebookKernel:
         if content is None:
             self.kill()
             raise KernelLost(f"did not stop when interrupted after {seconds:g} s")
-        data = content.get("user_expressions", {}).get("reply")
+        expressions = content.get("user_expressions")
+        data = expressions.get("reply") if isinstance(expressions, dict) else None
         if timeout:
             return Reply("timeout", f"took more than {seconds:g} s", data)
         if content.get("status") != "ok":
@@ -165,12 +166,14 @@ class NotebookKernel:
         while time.monotonic() < end:
             try:
                 reply = self.client.get_shell_msg(timeout=POLL)
+                header, content = reply["parent_header"], reply["content"]
+                if header.get("msg_id") == message and isinstance(content, dict):
+                    return content
             except queue.Empty:
                 self.watch()
-                continue
-            if reply["parent_header"].get("msg_id") == message:
-                content: dict[str, Any] = reply["content"]
-                return content
+            except Exception:  # the learner's code may write anything into the connection
+                self.kill()
+                raise KernelLost("left the kernel unable to answer") from None
         return None
 
     def watch(self) -> None:

@@ -41,7 +41,9 @@ def make() -> Any:
 
 def no_input(prompt: object = "") -> str:
     """Stand in for `input`: no one is there."""
-    raise RuntimeError(NO_INPUT)
+    from IPython.core.error import StdinNotImplementedError
+
+    raise StdinNotImplementedError(NO_INPUT)
 
 
 class Work:

@@ -16,7 +16,7 @@ from ampcourse.courseware.sandbox.isolation import HOME
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 SETTINGS = ("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives", "/etc/fonts")
-PACKAGES = ("lib/python*/site-packages", "lib/python*/dist-packages")
+PACKAGES = ("lib/python3*", "lib/python3*/site-packages", "lib/python3*/dist-packages")
 ACCOUNTS = {
     "/etc/passwd": "learner:x:1000:1000:learner:/home/learner:/bin/sh\n",
     "/etc/group": "learner:x:1000:\n",
@@ -105,11 +105,16 @@ def is_within(path: str, folder: str) -> bool:
 
 
 def foreign_packages() -> list[str]:
-    """Return the package folders that the walls show but this Python does not import from."""
+    """Return the folders of Python code that the walls show but this Python does not import."""
     own = {os.path.realpath(folder) for folder in sys.path}
     roots = {Path(root) for root in ("/usr", "/usr/local", sys.base_prefix, sys.prefix)}
     found = {folder for root in roots for pattern in PACKAGES for folder in root.glob(pattern)}
-    return sorted(str(folder) for folder in found if os.path.realpath(folder) not in own)
+    others = {
+        folder
+        for folder in found
+        if not any(is_within(place, os.path.realpath(folder)) for place in own)
+    }
+    return sorted(str(folder) for folder in others if not others & set(folder.parents))
 
 
 def find_bubblewrap() -> str | None:
