@@ -39,6 +39,11 @@ def load(modules: list[str]) -> None:
         raise RuntimeError(f"importing {modules} started {len(threads) - 1} threads: cannot fork")
 
 
+def outermost(paths: set[str]) -> list[str]:
+    """Return the paths that lie in no other: once a folder is masked, its files are gone."""
+    return sorted(p for p in paths if not any(p.startswith(other + "/") for other in paths))
+
+
 class Server:
     """Answers the grader's requests; `first` is the running kernel's outermost process."""
 
@@ -50,7 +55,7 @@ class Server:
     def get_ready(self, modules: list[str], forbidden: dict[str, str]) -> None:
         """Import, then close what is forbidden, and make the shell that children inherit."""
         load(modules)
-        self.masked = sorted({path for name in forbidden for path in files_of(name)})
+        self.masked = outermost({path for name in forbidden for path in files_of(name)})
         ImportGuard(forbidden, agent.refusals).install()
         self.shell = shell.make()
         isolation.adopt_orphans()
