@@ -1,6 +1,7 @@
 """The classroom's commands: what they are asked, what they say, and their exit status."""
 
 import argparse
+import io
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -22,6 +23,12 @@ from ampcourse.courseware.report import as_json
 WORKERS = 2
 
 
+def any_name_prints() -> None:
+    """Let standard output spell out what it cannot show: a name that is no text, a sign."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
 def is_class(paths: Iterable[Path]) -> bool:
     """Return whether what is to be graded is more than single notebooks."""
     folder = any(path.is_dir() and not path.name.endswith(".ipynb") for path in paths)
@@ -31,6 +38,7 @@ def is_class(paths: Iterable[Path]) -> bool:
 @contextmanager
 def collected(options: argparse.Namespace) -> Iterator[tuple[Catalogue, Collection]]:
     """Find what was handed in; what came out of zip files is there until the block ends."""
+    any_name_prints()
     course = Catalogue(find_course().root)
     lessons = course.select(options.lessons) if options.lessons else []
     deadlines = read_deadlines(course, options.due)
@@ -172,6 +180,7 @@ def run_check(options: argparse.Namespace) -> int:
     """Run a notebook and print which visible checks hold; 1 unless all do."""
     from ampcourse.classroom.visible import ONLY_VISIBLE, run_visible
 
+    any_name_prints()
     found = run_visible(options.notebook)
     for item in found:
         print(f"{'✓' if item.holds else '✗'} {item.task}: {item.told}")
@@ -186,6 +195,7 @@ def run_export(options: argparse.Namespace) -> int:
     store = Store(options.results)
     if not options.results.is_dir():
         raise ValueError(f"{options.results} is no results folder: name one with --results")
+    any_name_prints()
     course = Catalogue(find_course().root)
     outcome = export(course, list(store.records()), options)
     for line in outcome.left:

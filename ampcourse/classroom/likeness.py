@@ -85,17 +85,19 @@ def alike(
     """Return the pairs that share at least `least` of their runs, the most alike first.
 
     `work` holds a student, the digest of the file and the fingerprint of each submission.
-    The share is weighted: a run that n of N submissions have counts log(1 + N / n).
+    The share is weighted: a run that n of N submissions have counts log(1 + N / n). Short
+    work counts only where the files are the same to the byte.
     """
     entries = [(student, digest, frozenset(print_)) for student, digest, print_ in work]
-    entries = [entry for entry in entries if len(entry[2]) >= LEAST]
+    entries = [entry for entry in entries if entry[2]]
     common = Counter(run for _, _, own in entries for run in own)
     weight = {run: math.log(1 + len(entries) / count) for run, count in common.items()}
     totals = {student: math.fsum(weight[run] for run in own) for student, _, own in entries}
     pairs = []
     for (one, first, ours), (other, second, theirs) in combinations(entries, 2):
         low, high = sorted((totals[one], totals[other]))
-        if first != second and low < least * high:
+        short = min(len(ours), len(theirs)) < LEAST
+        if first != second and (short or low < least * high):
             continue
         shared = math.fsum(weight[run] for run in ours & theirs)
         share = shared / (low + high - shared)

@@ -73,12 +73,13 @@ def test_one_participant_in_two_lessons_is_one_student(
 
 
 def test_the_last_attempt_counts_and_the_others_are_named(put: Put, gather: Gather) -> None:
-    put(f"doe_1_10_{LESSON}.ipynb")
-    put(f"doe_1_11_{LESSON}-1.ipynb", notebook(WRONG))
+    for name, day in ((f"doe_1_12_{LESSON}.ipynb", 3), (f"doe_1_11_{LESSON}-10.ipynb", 1)):
+        os.utime(put(name), (day * 86400, day * 86400))  # dates of downloads say nothing
+    os.utime(put(f"doe_1_13_{LESSON}-9.ipynb"), (2 * 86400, 2 * 86400))
     found = gather()
-    assert [item.path.name for item in found.handed] == [f"doe_1_11_{LESSON}-1.ipynb"]
-    assert "one of 2 files handed in" in found.handed[0].remarks
-    assert len(found.superseded) == 1
+    assert [item.path.name for item in found.handed] == [f"doe_1_11_{LESSON}-10.ipynb"]
+    assert "one of 3 files handed in" in found.handed[0].remarks
+    assert len(found.superseded) == 2
 
 
 def test_the_lessons_own_name_counts_before_a_copy(put: Put, gather: Gather) -> None:

@@ -158,6 +158,22 @@ def test_collect_lists_who_handed_in_what(
     assert "1 notebooks to grade" in told
 
 
+def test_a_name_that_is_no_text_is_graded_and_printed(inside: Path, put: Put) -> None:
+    folder = inside.parent / "in" / os.fsdecode(b"zo\xeb")
+    put(f"ann/{LESSON}.ipynb", b"")
+    try:
+        folder.mkdir()
+    except OSError:
+        pytest.skip("this system has no such names")
+    (folder / f"{LESSON}.ipynb").write_bytes(b"")
+    command = start(inside, "grade", str(inside.parent / "in"))
+    out, errors = command.communicate(timeout=120)
+    assert command.returncode == 1, errors
+    assert "zo\\udceb" in out
+    assert "2 not graded" in out
+    assert len(list((inside / "grades" / "feedback").iterdir())) == 2
+
+
 def test_folders_and_zips_make_a_class_and_files_do_not(tmp_path: Path) -> None:
     (tmp_path / "x.ipynb").mkdir()
     assert is_class([tmp_path])

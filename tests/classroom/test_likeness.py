@@ -86,10 +86,15 @@ def test_the_same_file_is_named_as_such(lesson: Lesson, works: dict[str, str]) -
     assert pair.same_file
 
 
-def test_short_work_is_never_called_alike(lesson: Lesson) -> None:
+def test_short_work_is_only_called_alike_where_the_files_are_the_same(lesson: Lesson) -> None:
     print_ = print_of(lesson, "def add_one(x):\n    return x + 1 - 0 * 3 // 7")
     assert print_
     assert alike(LESSON, [("ann", "1", print_), ("bob", "2", print_)]) == []
+    assert alike(LESSON, [("ann", "1", print_), ("bob", "1", print_)])[0].same_file
+
+
+def test_untouched_notebooks_are_all_the_same_and_never_called_alike() -> None:
+    assert alike(LESSON, [("ann", "1", ()), ("bob", "1", ())]) == []
 
 
 @pytest.mark.parametrize("text", ["def f(:\n  '", "\0", "x = '''", "  a\n b", "é = 1\udcff"])

@@ -6,6 +6,7 @@ import pytest
 
 from ampcourse.classroom.collection import Catalogue
 from ampcourse.classroom.self_test import HEADER, Row, self_test, try_lesson
+from ampcourse.courseware.course import find_course
 from tests.classroom.conftest import LESSON
 from tests.courseware.conftest import RIGHT
 
@@ -82,3 +83,13 @@ def test_a_solution_that_loses_points_and_a_stub_that_gets_some_are_told(
         text.replace(given, given + "    if x in (5, 7, -1, 1):\n        return x + 1\n")
     )
     assert any("the stub gets 1 points" in fault for fault in rows(course)[0].faults)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_every_answer_of_the_course_gets_what_it_deserves() -> None:
+    course = find_course()
+    found = dict(self_test(course, course.slugs, workers=2))
+    rows = [row for slug in course.slugs for row in found[slug]]
+    print("\n" + "\n".join([HEADER, *map(str, rows)]))
+    assert [fault for row in rows for fault in row.faults] == []
