@@ -16,6 +16,7 @@ from ampcourse.courseware.plain import encode
 from ampcourse.courseware.sandbox.forked_kernel import ForkedKernels
 from ampcourse.courseware.sandbox.guard import files_of
 from ampcourse.courseware.sandbox.notebook_kernel import NotebookKernels
+from ampcourse.courseware.sandbox.server import outermost
 from ampcourse.courseware.sheet import Sheet
 from ampcourse.courseware.source import Cell, Lesson
 from tests.courseware.conftest import QUICK
@@ -175,6 +176,10 @@ def test_files_of_a_module_are_found_without_importing_it(tmp_path: Path) -> Non
         assert files_of("wholly.no") == files_of("unheard_of.no") == files_of("sys") == []
     finally:
         sys.path.remove(str(tmp_path))
+
+
+def test_a_module_inside_a_forbidden_package_may_be_forbidden_too() -> None:
+    assert outermost({"/a/b.py", "/a", "/ab", "/ab/c"}) == ["/a", "/ab"]
 
 
 def test_modules_of_a_lesson_are_what_its_set_up_imports() -> None:

@@ -20,9 +20,7 @@ def test_with_bubblewrap_the_report_says_so(forked: ForkedKernels) -> None:
     assert forked.protection.startswith("bubblewrap: no network, ")
 
 
-@pytest.mark.parametrize(
-    "script", [None, "exit 1", "exec false", "echo 'No permissions' >&2; exit 1"]
-)
+@pytest.mark.parametrize("script", [None, "exit 1", "echo 'No permissions' >&2; exit 1"])
 def test_without_a_usable_bubblewrap_a_plain_process_is_used_and_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str | None
 ) -> None:
@@ -30,24 +28,11 @@ def test_without_a_usable_bubblewrap_a_plain_process_is_used_and_told(
         program = tmp_path / "bwrap"
         program.write_text(f"#!/bin/sh\n{script}\n", "utf-8")
         program.chmod(0o755)
+        assert walls.fault(str(program)) in ("No permissions", "it ended without a word")
     monkeypatch.setenv("PATH", str(tmp_path))
     with best_kernels() as kernels:
         assert isinstance(kernels, NotebookKernels)
         assert kernels.protection.startswith("a separate process with limits on time")
-
-
-def test_what_linux_refuses_is_told(forked: ForkedKernels, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walls, "is_root", lambda: False)
-    # Without a user namespace round it, nobody may make the other kinds.
-    command = walls.command
-    monkeypatch.setattr(
-        walls,
-        "command",
-        lambda *arguments: [
-            "--setenv" if word == "--unshare-user" else word for word in command(*arguments)
-        ],
-    )
-    assert walls.fault(forked.bubblewrap)
 
 
 PLAIN_USER = """
