@@ -76,7 +76,9 @@ def student_page(records: list[Record], chapters: dict[str, Chapter]) -> str:
 def class_page(store: Store, records: list[Record], chapters: dict[str, Chapter]) -> str:
     """Return the page of the class."""
     collection = store.collection()
-    names = {record.student: record.called for record in records}
+    found = {record.student: record.called for record in records}
+    absent = {student for missing in collection.missing.values() for student in missing}
+    names = {**dict.fromkeys(absent, ""), **found}
     return render(
         "class.html",
         lessons=[figures(slug, records, collection.missing.get(slug, ())) for slug in chapters],
@@ -84,7 +86,7 @@ def class_page(store: Store, records: list[Record], chapters: dict[str, Chapter]
         collection=collection,
         names=names,
         students=sorted(names),
-        stems={student: file_stem(student) for student in names},
+        stems={student: file_stem(student) for student in found},
         by_student={(record.student, record.lesson): record for record in records},
         made=now().strftime("%Y-%m-%d %H:%M"),
     )

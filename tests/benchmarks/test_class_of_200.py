@@ -6,7 +6,6 @@ Run alone: python3 -m ampcourse test -m benchmark -s -n 0 tests/benchmarks/test_
 import contextlib
 import os
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -109,12 +108,6 @@ def held(process: psutil.Process) -> int:
         return 0
 
 
-def cpu_seconds() -> float:
-    """Return the CPU time of all children so far and of theirs, as far as they were waited for."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def grade(folder: Path, stop_at: int, peak: list[float]) -> tuple[int, float, str]:
     """Run the command, interrupt it once there are `stop_at` results; return what came of it."""
     command = [sys.executable, "-m", "ampcourse", "grade", "submitted", "--results", "grades"]
@@ -162,7 +155,6 @@ def records(folder: Path) -> dict[str, Record]:
 
 def test_200_students_get_their_true_marks_though_interrupted_twice(tmp_path: Path) -> None:
     truth = make_class(tmp_path / "submitted")
-    begin = cpu_seconds()
     peak, seconds, now = [0.0], 0.0, []
     before: dict[str, Record] = {}
     for stop_at in (*STOPS, 0):
@@ -178,16 +170,11 @@ def test_200_students_get_their_true_marks_though_interrupted_twice(tmp_path: Pa
     assert found
     assert (int(found[1]), int(found[2])) == (now[-1], STUDENTS - now[-1])
     assert leftovers() == []
-    ours, ours_cpu = seconds / STUDENTS, (cpu_seconds() - begin) / STUDENTS
-    begin = cpu_seconds()
-    stock = stock_seconds(tmp_path)
-    stock_cpu = (cpu_seconds() - begin) / STOCK
+    ours, stock = seconds / STUDENTS, stock_seconds(tmp_path)
     protection = next(iter(before.values())).protection
     print(
         f"\n{STUDENTS} notebooks in {seconds:.0f} s on 2 workers, three starts included: "
         f"{ours:.2f} s each; nbgrader autograde {stock:.2f} s each: {stock / ours:.0f} times"
-        f"\nCPU time {ours_cpu:.2f} s each; nbgrader {stock_cpu:.2f} s each: "
-        f"{stock_cpu / ours_cpu:.0f} times"
         f"\npeak memory {peak[0] / 1e9:.2f} GB; graded in runs of {now}; {protection}"
         f"\nload {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs"
     )

@@ -61,6 +61,16 @@ def test_each_student_gets_the_marks_and_the_cause(graded: Graded, store: Store)
     assert bob.protection == PROTECTION
 
 
+def test_only_a_traps_message_counts_as_a_misconception(
+    graded: Graded, store: Store, put: Put
+) -> None:
+    put(f"ann/{LESSON}.ipynb", notebook({**WRONG, "t90_1": "def add_one(x):\n    return 'x'"}))
+    graded()
+    (record,) = store.records()
+    assert record.score == 3
+    assert record.causes == ()
+
+
 @pytest.mark.usefixtures("three")
 def test_after_an_interruption_only_the_rest_is_graded(graded: Graded, store: Store) -> None:
     with pytest.raises(KeyboardInterrupt):

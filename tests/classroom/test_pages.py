@@ -145,6 +145,8 @@ def test_missing_and_odd_files_are_on_the_class_page(
     write_pages(course, store)
     text = store.class_page.read_text("utf-8")
     assert "Nothing from <bdi>zoe</bdi>" in text
+    assert '<th scope="row"><bdi>zoe</bdi></th>' in text
+    assert "2 students" in text
     assert "essay.pdf" in text
 
 
