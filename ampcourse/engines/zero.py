@@ -159,7 +159,8 @@ class Zero(Engine):
         gradients = [p.grad for p in parameters if p.grad is not None]
         gradients += _inside(getattr(engine, "all_grad_tensors", {}))
         if self.stage == 3:
-            weights: list[torch.Tensor] = [p.ds_tensor for p in parameters]
+            # The parts, and what is kept whole beside them: empty tensors, as it is configured.
+            weights: list[torch.Tensor] = [*(p.ds_tensor for p in parameters), *parameters]
             gradients.append(engine.grad_partitions_flat_buffer)
             masters = engine.fp32_partitioned_groups_flat
         else:
