@@ -7,6 +7,7 @@ so that trying takes a moment.
 import contextlib
 import ctypes
 import os
+import re
 import resource
 import signal
 import sys
@@ -77,7 +78,12 @@ def furnish(masked: list[str]) -> None:
     Path("/proc/sys/user/max_user_namespaces").write_text("0")
     call("sethostname", b"sandbox", 7)
     for target, size in SCRATCH.items():
+        inside = {path: os.open(path, os.O_PATH) for path in shown_in(target)}
         mount("tmpfs", target, "tmpfs", NOSUID | NODEV, f"size={size}m,nr_inodes=20000,mode=700")
+        for path, file in inside.items():  # a clone of the course in /tmp
+            os.makedirs(path)
+            mount(f"/proc/self/fd/{file}", path, flags=BIND)
+            os.close(file)
     for path in masked:
         mask(path)
     # Linux keeps these open to the tree's root user only, but what is not there is not read.
@@ -85,6 +91,14 @@ def furnish(masked: list[str]) -> None:
         if Path(path).exists():
             mount(path, path, flags=BIND)
             mount(path, path, flags=BIND | REMOUNT | READ_ONLY | NOSUID | NODEV | NOEXEC)
+
+
+def shown_in(target: str) -> list[str]:
+    """Return the folders that the walls show inside a folder that a kernel gets anew."""
+    mounts = Path("/proc/self/mountinfo").read_text("utf-8").splitlines()
+    names = {line.split(" ", 5)[4] for line in mounts}
+    paths = {re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), name) for name in names}
+    return sorted(path for path in paths if path.startswith(target + "/"))
 
 
 def mask(path: str) -> None:

@@ -17,6 +17,7 @@ from ampcourse.courseware.sandbox.isolation import HOME
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 SETTINGS = ("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives", "/etc/fonts")
 PACKAGES = ("lib/python3*", "lib/python3*/site-packages", "lib/python3*/dist-packages")
+PACKAGE = Path(ampcourse.__file__).resolve().parent
 ACCOUNTS = {
     "/etc/passwd": "learner:x:1000:1000:learner:/home/learner:/bin/sh\n",
     "/etc/group": "learner:x:1000:\n",
@@ -28,6 +29,8 @@ VARIABLES = {
     "MPLBACKEND": "agg",
     "IPYTHONDIR": f"{HOME}/.ipython",
     "PYTHONHASHSEED": "0",  # the same order of sets for everyone, today and tomorrow
+    # A clone that is not installed: of that folder, only the package is there.
+    **({} if PACKAGE.parent.name.endswith("-packages") else {"PYTHONPATH": str(PACKAGE.parent)}),
     # A forked process cannot use threads that its parent has started.
     **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
 }
@@ -91,7 +94,7 @@ def settings(accounts: Path) -> list[str]:
 def shown() -> list[str]:
     """Return the folders of this Python, of its packages, and of the package ampcourse."""
     places = [sys.base_prefix, sys.prefix, str(Path(sys.executable).resolve().parents[1])]
-    places += [str(Path(ampcourse.__file__).resolve().parent)]
+    places += [str(PACKAGE)]
     places += [folder for folder in sys.path if Path(folder).name.endswith("-packages")]
     chosen: list[str] = []
     for place in map(os.path.abspath, places):

@@ -1,6 +1,7 @@
 """Which kernels are chosen, and that the walls stand for a plain user as they do for root."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -43,7 +44,6 @@ from ampcourse.courseware.kernel import Limits
 from ampcourse.courseware.sandbox import best_kernels
 lesson = Course(Path(sys.argv[1])).lesson("90_sample")
 call = '''
-import os
 lines = open('/proc/self/status').read().splitlines()
 rights = [line.split()[1] for line in lines if line.startswith('Cap')]
 seen = [path for path in PATHS if os.access(path, os.R_OK)]
@@ -69,6 +69,38 @@ def test_the_walls_stand_for_a_plain_user_too(forked: ForkedKernels) -> None:
     assert rights == ["list", [["str", "0" * 16]] * 5]
     assert seen == ["list", []]
     assert processes == ["int", "0x2"]
+
+
+IN_A_CLONE = """
+import json, sys
+from pathlib import Path
+import ampcourse
+from ampcourse.courseware.course import Course
+from ampcourse.courseware.kernel import Limits
+from ampcourse.courseware.sandbox import best_kernels
+with best_kernels() as kernels:
+    kernel = kernels.start(Course(Path(sys.argv[1])).lesson("90_sample"), Limits())
+    call = "from ampcourse import encode\\nreturn encode.__file__"
+    print(json.dumps([ampcourse.__file__, kernel.evaluate([call], 20, 20)[0]]))
+    kernel.close()
+"""
+
+
+def test_a_clone_in_tmp_that_is_not_installed_grades_with_its_own_package(
+    forked: ForkedKernels, tmp_path: Path
+) -> None:
+    assert tmp_path.is_relative_to("/tmp")
+    clone = tmp_path / "a clone" / "ampcourse"
+    shutil.copytree(walls.PACKAGE, clone, ignore=shutil.ignore_patterns("__pycache__"))
+    done = subprocess.run(
+        [sys.executable, "-c", IN_A_CLONE, str(SAMPLE)],
+        cwd=clone.parent, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [
+        str(clone / "__init__.py"),
+        [{"value": ["str", str(clone / "encode.py")]}],
+    ]
 
 
 def test_packages_of_other_pythons_are_not_shown() -> None:
