@@ -73,6 +73,25 @@ def test_a_class_is_graded_and_interrupted_and_goes_on(
     assert "that is one less" in (inside / "grades" / "class.html").read_text("utf-8")
 
 
+def test_a_command_that_is_killed_leaves_its_results_and_no_process(
+    inside: Path, put: Put, tmp_path: Path
+) -> None:
+    put(f"a/{LESSON}.ipynb", notebook(WRONG))
+    put(f"b/{LESSON}.ipynb", notebook(SLOW))
+    command = start(inside, "grade", str(tmp_path / "in"), "--workers", "1")
+    results = inside / "grades" / "results" / LESSON
+    end = time.monotonic() + 120
+    while not list(results.glob("*.json")) and time.monotonic() < end:
+        time.sleep(0.05)
+    family = psutil.Process(command.pid).children(recursive=True)
+    command.kill()
+    command.communicate(timeout=60)
+    _, alive = psutil.wait_procs(family, timeout=60)
+    assert alive == []
+    (record,) = Store(inside / "grades").records()
+    assert (record.student, record.score) == ("a", 4)
+
+
 def test_a_file_alone_is_printed_as_before_and_nothing_is_written(
     inside: Path, put: Put, capsys: pytest.CaptureFixture[str]
 ) -> None:
