@@ -95,6 +95,8 @@ _MADE = (
     Recipe("fp32", "fp32", "fp32", "fp32"),
     Recipe("bf16"),
     Recipe("e4m3_unscaled", *("e4m3",) * 3),
+    Recipe("e5m2_unscaled", *("e5m2",) * 3),
+    Recipe("e4m3", *("per_tensor_e4m3",) * 3),
     _fp8("fp8", "current"),
     _fp8("fp8_delayed", "delayed"),
     Recipe("mxfp8", *("mxfp8_e4m3",) * 3),
@@ -104,8 +106,9 @@ _MADE = (
     Recipe("nvfp4_stochastic", *("nvfp4",) * 3, gradient_rounding="stochastic"),
 )
 
-#: The recipes by name. "fp32" rounds nothing; "e4m3_unscaled" and "fp4" (one scale for the whole
-#: tensor) show what scales and blocks are for.
+#: The recipes by name. "fp32" rounds nothing; the "unscaled" ones and "fp4" (one scale for the
+#: whole tensor) show what scales and blocks are for; "e4m3" differs from "e4m3_unscaled" in its
+#: scales alone.
 #: FP8: E4M3 forward and E5M2 for gradients (arXiv 2209.05433; Transformer Engine's HYBRID). MXFP8:
 #: E4M3 for all three, the default of Transformer Engine's MXFP8BlockScaling. NVFP4: from
 #: arXiv 2509.25149, whose gradients are rounded stochastically; without that paper's Hadamard

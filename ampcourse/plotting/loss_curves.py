@@ -36,12 +36,14 @@ def loss_grid(
     columns: int = 2,
     reference_name: str = WORDS["reference"],
     every: int = 1,
+    reference_width: float = 1,
 ) -> Axes:
     """Return the first of several Axes in a grid, one per training arm, on the same scales.
 
     `panels` maps a title to the losses of some runs, step by step; the runs of `reference`
     stand behind them in grey in every panel, and the legend calls them `reference_name`.
-    From one loss to the next are `every` steps.
+    From one loss to the next are `every` steps. A wide reference (`reference_width`, in points)
+    is seen also where a run lies on it.
     """
     rows = -(-len(panels) // columns)
     figure = new_axes(height=0.5 + 2.1 * rows).figure
@@ -53,7 +55,8 @@ def loss_grid(
 
     for ax, (title, runs) in zip(grid.flat, panels.items(), strict=False):
         for losses, dashes in zip(reference, cycle(_DASHES), strict=False):
-            ax.plot(steps(losses), losses, dashes, color=GREY, linewidth=1, label=reference_name)
+            width, text = reference_width, reference_name
+            ax.plot(steps(losses), losses, dashes, color=GREY, linewidth=width, label=text)
         for losses, dashes in zip(runs, cycle(_DASHES), strict=False):
             ax.plot(steps(losses), losses, dashes, color=VERMILLION, linewidth=2, label=title)
         ax.set_title(title)

@@ -10,9 +10,9 @@ know nothing between 4 and 6?
 By never leaving a narrow number alone: a scale stands beside it, for the whole tensor or for a
 block of 32 or 16 neighbours, and a wider number keeps what must not be lost. You will build each
 of these parts. You need `02_rounding` (ties, stochastic rounding), `05_loss_scaling` (master
-weights) and a little numpy; no GPU: all of it runs on a CPU, which only emulates the narrow
-formats, so this lesson is about what they do to numbers and says nothing about speed. The six
-tasks take about 90 minutes; after the third is a good place for a break.
+weights) and a little numpy; no GPU: all of it runs on a CPU, which only emulates FP8 and FP4, so
+this lesson is about what they do to numbers and says nothing about speed. It takes about two
+hours, 90 minutes of them for the six tasks, and is made for two sittings: break after t12_3.
 
 ## Predict first
 
@@ -24,20 +24,20 @@ Nobody grades these; replace each `None` and run the cell.
 my_weight = None
 # A loss scale of 2**16 under BF16: how many % of the gradients change?
 my_scaled = None
-# 64 values in FP4 share one scale; one is 4096 times as large as the
-# others. How many of the other 63 become 0?
+# 64 values in FP4 share one scale; one is 4096, no other is above 2.5.
+# How many of the other 63 become 0?
 my_zeros = None
-# Normal numbers, scales by MXFP4's rule: where is the error
-# smallest, in blocks of 8, 32 or 128?
+# Normal numbers in FP4; each block shares a scale, a power of two.
+# Where is the error smaller, in blocks of 8 or of 32?
 my_block = None
 
 # %% [markdown]
 r"""
 ## A weight that stands still
 
-BF16 has eight bits of precision. Between 1 and 2 its numbers are $2^{-7}$ apart, so whatever adds
-less than half of that, 0.0039, adds nothing. Here is a weight of 1 that gets 0.001 a thousand
-times, in three ways: rounded to the **nearest** BF16 number after each step, rounded
+BF16 has eight bits of precision (seven are stored). Between 1 and 2 its numbers are $2^{-7}$ apart,
+so whatever adds less than half of that, 0.0039, adds nothing. Here is a weight of 1 that gets 0.001
+a thousand times, in three ways: rounded to the **nearest** BF16 number after each step, rounded
 **stochastically**, or kept as an FP32 **master** weight of which the network sees a BF16 copy.
 """
 
@@ -61,7 +61,7 @@ from ampcourse.plotting.loss_curves import loss_grid
 from ampcourse.plotting.rounding import running_sums
 
 # %%
-walks = {way: add_repeatedly(1.0, 0.001, 1000, way) for way in WAYS}
+walks = {way: add_repeatedly(1.0, 0.001, 1000, way, seed=1) for way in WAYS}
 for way, walk in walks.items():
     print(f"{way:10} after 1,000 updates: {walk[-1]}")
 
@@ -73,9 +73,10 @@ show(
 
 # %% [markdown]
 r"""
-Nearest loses every one of them, a thousand times the same error in the same direction. By chance
-about one update in eight arrives, but as a whole gap of $2^{-7}$: noise, and on average nothing is
-lost. The master weight has neither the loss nor the noise, and costs four bytes.
+Nearest loses every one of them, a thousand times the same error in the same direction. Rounded
+stochastically, about one update in eight arrives, but as a whole gap of $2^{-7}$: another seed ends
+elsewhere, and on average nothing is lost. The master weight has neither the loss nor the noise, and
+costs four bytes per weight.
 
 Does a network notice? A net with two layers learns FashionMNIST by SGD with a small learning rate,
 so that most updates are small against their weights. Predict which of the three falls behind.
@@ -104,15 +105,15 @@ r"""
 With nearest most updates are lost, and no error says so: the curve still falls, only too slowly, as
 with too small a learning rate. Stochastic rounding loses nearly as many single updates, yet its
 curve is that of the master weights: what it loses here it gives too much there. A weight of 1, such
-as a LayerNorm's gain, does not move at all under Adam's usual steps of 0.001 when they are rounded
-to nearest. That is what people meet who put a whole model into BF16 and wonder
+as a LayerNorm's gain, rounded to nearest, does not move at all as long as Adam's steps stay near a
+learning rate of 0.001. Hence the request for stochastic rounding in PyTorch
 ([pytorch#120376](https://github.com/pytorch/pytorch/issues/120376)).
 
 ### t12_1 · A BF16 weight and its updates
 
 Play all three ways. Start from the BF16 number `w` (a Python float), add one update after the other
 and return the list of **BF16** weights, one after each update, as the network sees them. In each
-step the sum is taken exactly and rounded to FP32; then
+step the sum is rounded to FP32 (`fp32(w + update)`); then
 
 - `"nearest"` rounds that FP32 number to the nearest BF16 number, ties to the even code;
 - `"stochastic"` adds the step's draw, an integer from 0 to 65535, to the 32-bit code of the FP32
@@ -145,6 +146,13 @@ def fp32(x):
     return number_of(bits(x))
 
 
+def lists(result, kind=None):
+    """Return numbers, arrays, lists and pairs of them as plain lists, for the checks."""
+    if isinstance(result, list | tuple):
+        return [lists(part, kind) for part in result]
+    return None if result is None else np.asarray(result, kind).tolist()
+
+
 # %% task="t12_1" forbids=["ampcourse.quantize", "ampcourse.low_precision", "ml_dtypes", "torch"]
 def updated(w, updates, how, draws):
     """Return the BF16 weight after each update, as a list of floats."""
@@ -169,7 +177,10 @@ with task("t12_1"):
     cut = "clearing bits alone rounds towards zero, not to nearest"
     away = "a tie goes to the even code, not always up"
     rough = "the update itself is not rounded to BF16: only the sum is"
-    call = 'updated(1.0, [0.00390625, 0.003, 0.00391, 0.00390625, 0.006], "nearest", [0] * 5)'
+    call = """
+        updates = [0.00390625, 0.003, 0.00391, 0.00390625, 0.006]
+        return lists(updated(1.0, updates, "nearest", [0] * 5), float)
+    """
     traps = {
         cut: [1.0, 1.0, 1.0, 1.0, 1.0],
         away: [1.0078125, 1.0078125, 1.015625, 1.0234375, 1.03125],
@@ -186,13 +197,16 @@ with task("t12_1"):
         "return the weight after each update, not only the last": [1.0234375],
     }
     check(call, [1.0, 1.0, 1.0078125, 1.015625, 1.0234375], stands, traps)
+    fine = "the sum is rounded to FP32 first: this one becomes a tie there"
+    call = 'lists(updated(1.0, [2.0**-8 + 2.0**-30], "nearest", [0]), float)'
+    check(call, [1.0], stands, {fine: [1.0078125]})
     mean = "adding the draw and then rounding to nearest moves the mean up by half a gap"
     half = "the draw decides by all 16 bits, not by a coin"
     again = "each step has a draw of its own"
     part = "draw for the sum: an update is rounded to BF16 almost without loss"
     call = """
         draws = [41000, 40000, 30000, 65535, 0, 20000, 60000]
-        return updated(1.0078125, [0.003] * 6 + [0.003905], "stochastic", draws)
+        return lists(updated(1.0078125, [0.003] * 6 + [0.003905], "stochastic", draws), float)
     """
     traps = {
         mean: [1.015625, 1.0234375, 1.03125, 1.0390625, 1.0390625, 1.046875, 1.0546875],
@@ -232,7 +246,12 @@ with task("t12_1"):
     check(
         call, [1.015625, 1.015625, 1.015625, 1.0234375, 1.0234375, 1.0234375, 1.03125], drawn, traps
     )
-    call = 'updated(1.0, [0.001] * 9, "master", [0] * 9)'
+    whole = "the draw is added as it is, 0 to 65535: a number that BF16 has never moves"
+    under = "nothing is taken off the draw: with a draw of 0 a number that BF16 has stays"
+    call = 'lists(updated(1.0, [0.0] * 3, "stochastic", [40000, 65535, 0]), float)'
+    traps = {whole: [1.0, 1.0078125, 1.0078125], under: [1.0, 1.0, 0.99609375]}
+    check(call, [1.0, 1.0, 1.0], drawn, traps)
+    call = 'lists(updated(1.0, [0.001] * 9, "master", [0] * 9), float)'
     again = "the master weight itself must not be rounded to BF16"
     full = "the forward pass needs BF16: return the rounded copy, not the master weight"
     wide = "a master weight is FP32: round its sum, too"
@@ -256,7 +275,10 @@ with task("t12_1"):
         kept,
         traps,
     )
-    call = 'updated(1.0, [2.0**-24] * 4 + [2.0**-8 - 2.0**-23] * 2, "master", [0] * 6)'
+    call = """
+        updates = [2.0**-24] * 4 + [2.0**-8 - 2.0**-23] * 2
+        return lists(updated(1.0, updates, "master", [0] * 6), float)
+    """
     check(
         call,
         [1.0, 1.0, 1.0, 1.0, 1.0, 1.0078125],
@@ -265,10 +287,10 @@ with task("t12_1"):
     )
     call = """
         draws = [60000, 50000, 30000, 10000]
-        return updated(-1.0, [-0.005, -0.003, -0.003, -0.005], "stochastic", draws)
+        return lists(updated(-1.0, [-0.005, -0.003, -0.003, -0.005], "stochastic", draws), float)
     """
     traps = {
-        "the code is sign and magnitude: adding the draw moves away from zero, which is right": [
+        "the code is sign and magnitude: negative numbers, too, get the draw added to it": [
             -1.0,
             -1.0,
             -1.0,
@@ -319,12 +341,22 @@ with task("t12_1"):
         draws = [t12_1_random.randrange(65536) for _ in updates]
         for how, reason in (("nearest", stands), ("stochastic", drawn), ("master", kept)):
             right = t12_1_right(w, updates, how, draws)
-            call = f"updated({w!r}, {updates}, {how!r}, {draws})"
+            call = f"lists(updated({w!r}, {updates}, {how!r}, {draws}), float)"
             check(call, right, signs if w < 0 else reason)
+    for lower in t12_1_random.sample(range(1, 65535), 6):
+        total = 1.0 + lower * 2.0**-23
+        draws = [65535 - lower, 65536 - lower]
+        right = [t12_1_by_chance(total, draw) for draw in draws]
+        call = f"[lists(updated(1.0, [{total - 1}], 'stochastic', [d]), float)[0] for d in {draws}]"
+        check(call, right, drawn)
+        tie = 1 + 2 * (lower % 64) + 2.0**-20 * t12_1_random.choice((1, -1))
+        call = f"lists(updated(256.0, [{tie}], 'nearest', [0]), float)"
+        check(call, t12_1_right(256.0, [tie], "nearest", [0]), stands)
     t12_1_many = [t12_1_random.randrange(65536) for _ in range(2000)]
     for how, reason in (("stochastic", drawn), ("master", kept), ("nearest", stands)):
         right = t12_1_right(1.0, [0.0005] * 2000, how, t12_1_many)
-        check(f"updated(1.0, [fp32(0.0005)] * 2000, {how!r}, {t12_1_many})", right, reason)
+        call = f"lists(updated(1.0, [fp32(0.0005)] * 2000, {how!r}, {t12_1_many}), float)"
+        check(call, right, reason)
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -360,17 +392,16 @@ for dtype in (torch.float16, torch.bfloat16):
 # %% [markdown]
 r"""
 In FP16 the scale takes gradients out of the subnormals, where they had lost bits. In BF16 it
-changes nothing: not a bit. A `GradScaler` under BF16 is therefore a pass over all gradients that
-only looks for infinities and NaN
-([accelerate#2358](https://github.com/huggingface/accelerate/issues/2358)).
+changes nothing: not a bit. So BF16 needs no loss scale
+([accelerate#2358](https://github.com/huggingface/accelerate/issues/2358)); a `GradScaler` would
+still pass over all gradients, and double its scale until at last a step overflows and is skipped.
 
 ## Eight bits: two formats and a scale
 
-FP8 comes in two kinds (OCP's OFP8 specification): **E4M3** with four exponent bits and three of
-significand, up to 448, without an infinity; and **E5M2**, FP16 with eight bits cut off, up to
-57344. E4M3 is finer, E5M2 reaches farther, and neither has the range for raw tensors. Here are the
-tensors around one linear layer of a small transformer: its input, its weights, and the
-gradient that comes back to it.
+FP8 comes in two kinds (OCP's OFP8 specification): **E4M3** with four exponent bits and three stored
+of the significand, up to 448, without an infinity; and **E5M2**, FP16 with eight bits cut off, up
+to 57344. E4M3 is finer, E5M2 reaches farther. Here are the tensors around one linear layer of a
+small transformer: its input, its weights, and the gradient that comes back to it.
 """
 
 # %%
@@ -424,29 +455,34 @@ show(exponents(scaled_view(histogram, "e4m3")), alt="All bars lie below E4M3's r
 
 # %% tags=["nbval-ignore-output"]
 scaled = scaled_view(histogram, "e4m3", fitting_scale(histogram.largest, "e4m3"))
-show(exponents(scaled), alt="With the scale the bars lie inside the range; few are lost.")
+text = (
+    "With the scale the bars lie inside the range; few are lost. The range is drawn to the end "
+    "of its highest binade; E4M3's numbers end inside it, at 448."
+)
+show(exponents(scaled), alt=text)
 
 # %% [markdown]
 r"""
-Without a scale E4M3 would make zeros of all these gradients, E5M2 of most; with one that takes the
-largest of them just below the format's largest number, hardly any. So every FP8 tensor travels with
-a scale of its own, made from its **amax**, its largest magnitude: the tensor is multiplied by the
-scale before it is rounded, and the product of two tensors is divided by both of theirs.
+Without a scale E4M3 makes zeros of all these gradients, E5M2 of most; a scale that takes the
+largest just below the format's largest number rescues nearly all. Activations and weights of this
+small net would nearly do without one. Large nets have outliers, though, and what exceeds 448
+becomes 448 here, without a word. So each FP8 tensor travels with a scale of its own, made from its
+**amax**, its largest magnitude: it is *multiplied* by the scale before it is rounded, and the
+product of two tensors is *divided* by both scales.
 
 The usual recipe (Micikevicius and others, FP8 Formats for Deep Learning) is E4M3 for weights and
-activations and E5M2 for gradients, which are spread more widely. Too large numbers become the
-largest, without a word. Is that so here? Compare the columns above, and keep the answer in mind
-until t12_6.
+activations, and E5M2 for gradients, since these are spread more widely. Are they here? Keep the
+right-hand column above in mind until t12_6.
 
 ### t12_2 · A scale from the amax
 
 `scale_for(amax, largest, margin=0)` returns the largest power of two $s$ for which
-$\text{amax} \cdot s \cdot 2^{\text{margin}} \le \text{largest}$, as a float: exactly, for any
-float. An amax of 0, inf or NaN says nothing: return 1.0.
+$\text{amax} \cdot s \cdot 2^{\text{margin}} \le \text{largest}$, as a float: exactly, for any amax
+from $2^{-100}$ to $2^{100}$. An amax of 0, inf or NaN says nothing: return 1.0.
 
-`round_trip(x, kind)` takes a float32 array of finite numbers through FP8 and back: times the
-scale made from its amax, rounded with `to_fp8(x, kind)`, divided by the scale; a float32 array
-again. `kind` is `"e4m3"` or `"e5m2"`, and `LARGEST[kind]` its largest number.
+`round_trip(x, kind)` takes a float32 array with such an amax through FP8 and back: times the scale
+made from its amax, rounded with `to_fp8(x, kind)`, divided by the scale; a float32 array again.
+`kind` is `"e4m3"` or `"e5m2"`, and `LARGEST[kind]` its largest number.
 
 Why a power of two, when $448 / \text{amax}$ would fit the range better? Multiplying by it changes
 no significand, so it adds no rounding of its own. (Libraries offer both.)
@@ -460,7 +496,7 @@ def f32(*numbers):
 
 
 LARGEST = {"e4m3": 448.0, "e5m2": 57344.0}
-FIELDS = {"e4m3": (3, -6), "e5m2": (2, -14)}  # significand bits, smallest normal exponent
+FIELDS = {"e4m3": (3, -6), "e5m2": (2, -14)}  # stored significand bits, lowest normal exponent
 
 
 def to_fp8(x, kind):
@@ -504,7 +540,7 @@ with task("t12_2"):
     loose = "one binade more would still fit"
     uneven = "448 / amax is no power of two: multiplying by it would round once more"
     other = "largest is an argument: 448 holds for E4M3 only"
-    call = "[scale_for(amax, 448.0) for amax in (448.0, 450.0, 1.0, 3.0, 1.9, 0.01)]"
+    call = "[float(scale_for(amax, 448.0)) for amax in (448.0, 450.0, 1.0, 3.0, 1.9, 0.01)]"
     traps = {
         near: [1.0, 1.0, 512.0, 128.0, 256.0, 32768.0],
         turned: [1.0, 2.0, 0.00390625, 0.0078125, 0.0078125, 3.0517578125e-05],
@@ -519,12 +555,12 @@ with task("t12_2"):
     }
     check(call, [1.0, 0.5, 256.0, 128.0, 128.0, 32768.0], fits, traps)
     check(
-        "[scale_for(amax, 57344.0) for amax in (1.0, 60000.0)]",
+        "[float(scale_for(amax, 57344.0)) for amax in (1.0, 60000.0)]",
         [32768.0, 0.5],
         fits,
         {other: [256.0, 0.00390625]},
     )
-    call = "[scale_for(2.0, 448.0, margin) for margin in (0, 1, 3)]"
+    call = "[float(scale_for(2.0, 448.0, margin)) for margin in (0, 1, 3)]"
     traps = {
         "a margin makes the scale smaller": [128.0, 256.0, 1024.0],
         "margin counts binades: 2 ** margin": [128.0, 128.0, 42.666666666666664],
@@ -533,12 +569,12 @@ with task("t12_2"):
     check(call, [128.0, 64.0, 16.0], room, traps)
     traps = {"the format has no use for a scale of inf, 0 or NaN": [inf, 0.0, nan, 64.0]}
     check(
-        "[scale_for(amax, 448.0) for amax in (0.0, inf, nan, 7.0)]",
+        "[float(scale_for(amax, 448.0)) for amax in (0.0, inf, nan, 7.0)]",
         [1.0, 1.0, 1.0, 64.0],
         lone,
         traps,
     )
-    call = "[scale_for(a, 448.0) for a in (math.nextafter(448 * 2.0**30, inf), 450.0, 3.0)]"
+    call = "[float(scale_for(a, 448.0)) for a in (math.nextafter(448 * 2.0**30, inf), 450.0, 3.0)]"
     check(
         call,
         [2.0**-31, 0.5, 128.0],
@@ -588,18 +624,18 @@ with task("t12_2"):
     for largest in (448.0, 57344.0, 6.0, 240.0):
         amaxes = [2.0 ** t12_2_random.uniform(-40, 40) for _ in range(12)]
         right = [t12_2_power(amax, largest) for amax in amaxes]
-        check(f"[scale_for(amax, {largest}) for amax in {amaxes}]", right, fits)
+        check(f"[float(scale_for(amax, {largest})) for amax in {amaxes}]", right, fits)
         margins = [t12_2_random.randrange(0, 8) for _ in amaxes]
         right = [t12_2_power(a, largest, m) for a, m in zip(amaxes, margins, strict=True)]
         pairs = list(zip(amaxes, margins, strict=True))
-        check(f"[scale_for(a, {largest}, m) for a, m in {pairs}]", right, room)
+        check(f"[float(scale_for(a, {largest}, m)) for a, m in {pairs}]", right, room)
         amax = amaxes[0]
         right = [1.0, 1.0, t12_2_power(amax, largest, 2), 1.0]
-        check(f"[scale_for(a, {largest}, 2) for a in (inf, nan, {amax}, 0.0)]", right, lone)
+        check(f"[float(scale_for(a, {largest}, 2)) for a in (inf, nan, {amax}, 0.0)]", right, lone)
         exact = [largest * 2.0**k for k in (-50, -20, 0, 25, 60)]
         edges = [x for e in exact for x in (nextafter(e, 0), e, nextafter(e, 1e300))]
         right = [t12_2_power(amax, largest) for amax in edges]
-        check(f"[scale_for(amax, {largest}) for amax in {edges}]", right, edge)
+        check(f"[float(scale_for(amax, {largest})) for amax in {edges}]", right, edge)
     t12_2_types = {
         "e4m3": (ml_dtypes.float8_e4m3fn, 448.0),
         "e5m2": (ml_dtypes.float8_e5m2, 57344.0),
@@ -623,7 +659,8 @@ with task("t12_2"):
 r"""
 ## What is FP8 in an FP8 product
 
-Only the operands. The products are added up in a wider accumulator and leave it in BF16 or FP32.
+Only the operands. The products are added up in a wider accumulator and leave it in more than FP8,
+usually in BF16 or FP32.
 A sum that was itself rounded to FP8 would stop as soon as half its gap is larger than a product:
 """
 
@@ -651,19 +688,12 @@ powers of two for `"x"`, `"w"` and `"g"`: each operand is multiplied by its scal
 `to_fp8`, and the product divided by the scales of its two operands. Take the scales as they are,
 also where they clip. The sums are taken in float32, as numpy's `@` does for float32 arrays.
 
-The checks use `SCALES` below, and `lists`, which turns results into plain lists.
+The checks use `SCALES` below.
 """
 
 
 # %% tags=["setup"]
 SCALES = {"x": 64.0, "w": 32.0, "g": 4096.0}
-
-
-def lists(result):
-    """Return one array, or a pair of them, as lists."""
-    many = result if isinstance(result, tuple) else (result,)
-    found = [np.asarray(array, np.float32).tolist() for array in many]
-    return found if isinstance(result, tuple) else found[0]
 
 
 # %% task="t12_3"
@@ -701,17 +731,17 @@ with task("t12_3"):
     raw = "multiply by the scale before rounding"
     grads = "in the forward pass both operands are E4M3; E5M2 is for gradients"
     unrounded = "operands have to be rounded to FP8 first"
-    call = "lists(forward(f32([1.1, -2.3, 0.0027]), f32([0.3, 1.7, 5.0]), SCALES))"
+    call = "lists(forward(f32([1.1, -2.3, 0.0027]), f32([0.3, 1.7, 5.0]), SCALES), np.float32)"
     traps = {one: [[-114.3203125]], none: [[-7316.5]], raw: [[-3.576171875]]}
     traps |= {grads: [[-4.0478515625]], unrounded: [[-3.566500186920166]]}
     traps |= {"the scales multiply the operands, and divide the sum": [[-3.5859375]]}
     check(call, [[-3.572509765625]], made, traps)
     ones = "{'x': 1.0, 'w': 1.0}"
-    call = f"lists(forward(f32([3.0] * 300), f32([5.0] * 300), {ones}))"
+    call = f"lists(forward(f32([3.0] * 300), f32([5.0] * 300), {ones}), np.float32)"
     traps = {narrow: [[256.0]], sums16: [[4664.0]]}
     traps |= {"the sum leaves the product in FP32: do not round it to FP8": [[448.0]]}
     check(call, [[4500.0]], summed, traps)
-    call = "lists(backward(f32([1.1, -2.3]), f32([0.3, 1.7]), f32([0.0023]), SCALES))"
+    call = "lists(backward(f32([1.1, -2.3]), f32([0.3, 1.7]), f32([0.0023]), SCALES), np.float32)"
     fine = "gradients are rounded to E5M2 here, which has the range for them"
     seen = "the backward pass takes the rounded weights, those that made the output"
     seen_x = "the backward pass takes the rounded input, the one that made the output"
@@ -744,9 +774,28 @@ with task("t12_3"):
         back,
         traps,
     )
-    call = "lists(forward(f32([8.0, 1e-5]), f32([1.0, 0.0], [0.0, 1.0]), SCALES))"
+    call = "lists(forward(f32([8.0, 1e-5]), f32([1.0, 0.0], [0.0, 1.0]), SCALES), np.float32)"
     traps = {"too large a scale clips silently, it does not give NaN": [[nan, nan]]}
     check(call, [[7.0, 0.0]], range_, traps)
+    stops = "{'x': 1.0, 'w': 1.0, 'g': 1.0}"
+    rows = "f32(*[[5.0]] * 300), f32([1.0]), f32(*[[3.0]] * 300)"
+    call = f"lists(backward({rows}, {stops})[1], np.float32)"
+    check(call, [[4500.0]], summed, {narrow: [[256.0]], sums16: [[4664.0]]})
+    call = """
+        scales = {"x": 256.0, "w": 64.0, "g": 2.0**15}
+        found = backward(f32([0.001]), f32([8.3], [0.0]), f32([3.3, 2**-20]), scales)
+        return lists(found, np.float32)
+    """
+    bare = "the gradient has a scale, too: without it small ones become 0"
+    own = "take the scale of g as it is given, also where it clips"
+    own_xw = "x and w keep their given scales in the backward pass: what was clipped stays clipped"
+    traps = {
+        bare: [[[24.5]], [[0.00341796875], [0.0]]],
+        own: [[[24.5]], [[0.00341796875], [9.313225746154785e-10]]],
+        own_xw: [[[14.0]], [[0.001708984375], [9.313225746154785e-10]]],
+    }
+    traps |= {"too large a gradient is clipped, it is no NaN": [[[nan]], [[nan], [2.0**-30]]]}
+    check(call, [[[12.25]], [[0.001708984375], [9.313225746154785e-10]]], range_, traps)
     ### BEGIN HIDDEN TESTS
     import ml_dtypes
     import numpy as np
@@ -771,6 +820,7 @@ with task("t12_3"):
 
     for n, m, k in ((3, 2, 40), (1, 5, 64), (4, 4, 4)):
         powers = [int(p) for p in t12_3_random.integers(-12, 6, 3)]
+        powers[2] -= 18  # without its scale such a gradient is 0, in E5M2 too
         shapes = (n, k), (m, k), (n, m)
         x, w, g = (t12_3_draw(*s, p) for s, p in zip(shapes, powers, strict=True))
         tops = zip("xwg", (7, 8, 3), powers, strict=True)
@@ -783,19 +833,42 @@ with task("t12_3"):
         y = (x8 @ w8.T / (scales["x"] * scales["w"])).astype(np.float32)
         dx = (g8 @ w8 / (scales["g"] * scales["w"])).astype(np.float32)
         dw = (g8.T @ x8 / (scales["g"] * scales["x"])).astype(np.float32)
-        check(f"lists(forward({t12_3_text(x)}, {t12_3_text(w)}, {scales}))", y.tolist(), made)
-        call = f"lists(backward({t12_3_text(x)}, {t12_3_text(w)}, {t12_3_text(g)}, {scales}))"
+        check(
+            f"lists(forward({t12_3_text(x)}, {t12_3_text(w)}, {scales}), np.float32)",
+            y.tolist(),
+            made,
+        )
+        arrays = ", ".join(map(t12_3_text, (x, w, g)))
+        call = f"lists(backward({arrays}, {scales}), np.float32)"
         check(call, [dx.tolist(), dw.tolist()], back)
         size = float(abs(x[0, 0])), float(abs(w[0, 0]))
         product = float(abs(x8[0, 0]) * abs(w8[0, 0]))
         rows = ", ".join(f"np.full((1, 400), {one!r}, np.float32)" for one in size)
         right = [[400 * product / (scales["x"] * scales["w"])]]
-        check(f"lists(forward({rows}, {scales}))", right, summed)
+        check(f"lists(forward({rows}, {scales}), np.float32)", right, summed)
+        column, one = "np.full((400, 1), {!r}, np.float32)", "np.full((1, 1), {!r}, np.float32)"
+        row = "np.full((1, 400), {!r}, np.float32)"
+        tall = column.format(size[0]), one.format(size[1]), column.format(float(abs(g[0, 0])))
+        right = 400 * float(abs(g8[0, 0] * x8[0, 0])) / (scales["g"] * scales["x"])
+        call = f"lists(backward({', '.join(tall)}, {scales})[1], np.float32)"
+        check(call, [[right]], summed)
+        flat = one.format(size[0]), column.format(size[1]), row.format(float(abs(g[0, 0])))
+        right = 400 * float(abs(g8[0, 0] * w8[0, 0])) / (scales["g"] * scales["w"])
+        call = f"lists(backward({', '.join(flat)}, {scales})[0], np.float32)"
+        check(call, [[right]], summed)
         over = {"x": scales["x"] * 8, "w": scales["w"] / 2**18}
         x8 = t12_3_fp8(x * np.float32(over["x"]), "e4m3")
         w8 = t12_3_fp8(w * np.float32(over["w"]), "e4m3")
         y = (x8 @ w8.T / (over["x"] * over["w"])).astype(np.float32)
-        check(f"lists(forward({t12_3_text(x)}, {t12_3_text(w)}, {over}))", y.tolist(), range_)
+        call = f"lists(forward({t12_3_text(x)}, {t12_3_text(w)}, {over}), np.float32)"
+        check(call, y.tolist(), range_)
+        for factor in (2.0**13, 2.0**-18):
+            over["g"] = scales["g"] * factor
+            g8 = t12_3_fp8(g * np.float32(over["g"]), "e5m2")
+            dx = (g8 @ w8 / (over["g"] * over["w"])).astype(np.float32)
+            dw = (g8.T @ x8 / (over["g"] * over["x"])).astype(np.float32)
+            call = f"lists(backward({arrays}, {over}), np.float32)"
+            check(call, [dx.tolist(), dw.tolist()], range_)
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -834,9 +907,18 @@ rounded with, and the numbers, from 0, of the steps that were clipped.
   the scale is $\text{largest} / a / 2^{\text{margin}}$ (as in Transformer Engine, not rounded to a
   power of two), and the step is clipped if its own amax exceeds $a \cdot 2^{\text{margin}}$.
 - Without any recorded amax, or if all in the window are 0, the scale is 1, and the step is clipped
-  if its amax exceeds `largest`.
-- After the step its amax is recorded, if it is finite. (An infinite one is always clipped.)
+  if its amax exceeds `largest`, whatever the margin.
+- After the step its amax is recorded, if it is finite. An infinite one is always clipped and takes
+  no place in the window. (Transformer Engine, and this course's library, do record it, and hold
+  their scale until it has left.)
 """
+
+
+# %% tags=["setup"]
+def pair_of(result):
+    """Return scales and clipped steps as plain lists, for the checks."""
+    scales, clipped = result
+    return [lists(scales, float), lists(clipped)]
 
 
 # %% task="t12_4"
@@ -868,7 +950,7 @@ with task("t12_4"):
     ever = "an amax leaves the window after length steps, and the scale recovers"
     recent = "the largest of the window decides, not the latest"
     mean = "a mean is smaller than the largest: it clips without any jump"
-    call = "replay([1.0, 2.0, 1.0, 1.0, 1.0, 4.0, 1.0, 1.0, 1.0, 1.0, 1.0], 3)[0]"
+    call = "lists(replay([1.0, 2.0, 1.0, 1.0, 1.0, 4.0, 1.0, 1.0, 1.0, 1.0, 1.0], 3)[0], float)"
     traps = {
         current: [448.0, 224.0, 448.0, 448.0, 448.0, 112.0, 448.0, 448.0, 448.0, 448.0, 448.0],
         longer: [1.0, 448.0, 224.0, 224.0, 224.0, 224.0, 112.0, 112.0, 112.0, 112.0, 448.0],
@@ -929,7 +1011,7 @@ with task("t12_4"):
         past,
         traps,
     )
-    call = "replay([1.0, 1.0, 8.0, 8.0, 8.0, 8.0, 16.0], 2)[1]"
+    call = "lists(replay([1.0, 1.0, 8.0, 8.0, 8.0, 8.0, 16.0], 2)[1])"
     traps = {
         "the jump itself is the step that suffers: its scale was made before": [3, 7],
         "an amax equal to the old one just fits": [1, 2, 3, 4, 5, 6],
@@ -937,45 +1019,51 @@ with task("t12_4"):
         "the step after the jump has a scale made for it": [2, 3, 4, 5, 6],
     }
     check(call, [2, 6], jump, traps)
-    call = "replay([500.0, 0.0, 0.0, 2.0], 2)"
+    call = "pair_of(replay([500.0, 0.0, 0.0, 2.0], 2))"
     traps = {
-        "a scale of inf is no scale": ([1.0, 0.896, 0.896, inf], [0, 3]),
-        "the first step is clipped like any other if its amax is above largest": (
+        "a scale of inf is no scale": [[1.0, 0.896, 0.896, inf], [0, 3]],
+        "the first step is clipped like any other if its amax is above largest": [
             [1.0, 0.896, 0.896, 1.0],
             [],
-        ),
+        ],
     }
-    check(call, ([1.0, 0.896, 0.896, 1.0], [0]), first, traps)
-    call = "replay([1.0, 1.5, 3.0, 9.0, 1000.0], 3, margin=1)"
+    check(call, [[1.0, 0.896, 0.896, 1.0], [0]], first, traps)
+    call = "lists(replay([300.0, 300.0, 500.0], 2, margin=1)[1])"
+    bare = "a scale of 1 clips beyond largest: the margin has no part in it"
+    check(call, [], first, {bare: [0]})
+    call = "pair_of(replay([1.0, 1.5, 3.0, 9.0, 1000.0], 3, margin=1))"
     traps = {
-        "the margin is room: with it a step is clipped only beyond 2 ** margin": (
+        "the margin is room: with it a step is clipped only beyond 2 ** margin": [
             [1.0, 224.0, 149.33333333333334, 74.66666666666667, 24.88888888888889],
             [1, 2, 3, 4],
-        ),
-        "a margin makes the scale smaller": (
+        ],
+        "a margin makes the scale smaller": [
             [1.0, 896.0, 597.3333333333334, 298.6666666666667, 99.55555555555556],
             [1, 2, 3, 4],
-        ),
-        "margin counts binades: 2 ** margin": (
+        ],
+        "margin counts binades: 2 ** margin": [
             [1.0, 448.0, 298.6666666666667, 149.33333333333334, 49.77777777777778],
             [1, 2, 3, 4],
-        ),
+        ],
     }
     check(
         call,
-        ([1.0, 224.0, 149.33333333333334, 74.66666666666667, 24.88888888888889], [3, 4]),
+        [[1.0, 224.0, 149.33333333333334, 74.66666666666667, 24.88888888888889], [3, 4]],
         spare,
         traps,
     )
-    call = "replay([1.0, inf, 1.0, 1.0], 3)"
+    call = "pair_of(replay([1.0, inf, 1.0, 1.0], 3))"
     traps = {
-        "an infinity in the history makes the scale 0 for length steps": (
+        "an infinity in the history makes the scale 0 for length steps": [
             [1.0, 448.0, 0.0, 0.0],
             [1],
-        )
+        ]
     }
-    traps |= {"an infinity is clipped, too": ([1.0, 448.0, 448.0, 448.0], [])}
-    check(call, ([1.0, 448.0, 448.0, 448.0], [1]), lost, traps)
+    traps |= {"an infinity is clipped, too": [[1.0, 448.0, 448.0, 448.0], []]}
+    check(call, [[1.0, 448.0, 448.0, 448.0], [1]], lost, traps)
+    places = "an infinite step takes no place in the window: it holds what was recorded"
+    call = "lists(replay([8.0, inf, inf, 1.0, 1.0], 2)[0], float)"
+    check(call, [1.0, 56.0, 56.0, 56.0, 56.0], lost, {places: [1.0, 56.0, 56.0, 1.0, 448.0]})
     ### BEGIN HIDDEN TESTS
     from collections import deque
     from random import Random
@@ -991,7 +1079,7 @@ with task("t12_4"):
             clipped += [step] * (amax * scales[-1] > largest)
             if amax != float("inf"):
                 window.append(amax)
-        return scales, clipped
+        return [scales, clipped]
 
     for k in range(8):
         largest, length = t12_4_random.choice((448.0, 57344.0)), t12_4_random.randrange(1, 9)
@@ -1000,16 +1088,16 @@ with task("t12_4"):
         level[20:] = [16 * x for x in level[20:]]
         level[31] = 2.0**9
         right = t12_4_right(level, length, largest, 0)
-        check(f"replay({level}, {length}, {largest})[0]", right[0], past)
-        check(f"replay({level}, {length}, {largest})[1]", right[1], jump)
+        check(f"lists(replay({level}, {length}, {largest})[0], float)", right[0], past)
+        check(f"lists(replay({level}, {length}, {largest})[1])", right[1], jump)
         margin = 1 + k % 3
         right = t12_4_right(level, length, largest, margin)
-        check(f"replay({level}, {length}, {largest}, {margin})", right, spare)
+        check(f"pair_of(replay({level}, {length}, {largest}, {margin}))", right, spare)
         quiet = [0.0] * length + [2.0 ** (6 + k)] + [0.0] * (length + 2) + [1.0]
-        check(f"replay({quiet}, {length})", t12_4_right(quiet, length, 448.0, 0), first)
+        check(f"pair_of(replay({quiet}, {length}))", t12_4_right(quiet, length, 448.0, 0), first)
         burst = [inf if n in (7, 8, 25) else x for n, x in enumerate(level)]
         right = t12_4_right(burst, length, largest, 0)
-        check(f"replay({burst}, {length}, {largest})", right, lost)
+        check(f"pair_of(replay({burst}, {length}, {largest}))", right, lost)
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -1024,18 +1112,20 @@ Four bits hold eight sizes: 0, 0.5, 1, 1.5, 2, 3, 4 and 6, format **E2M1**. From
 the largest is a factor of 12. A single outlier makes the scale of everyone who shares it. Below
 are 64 values that do so in three ways: all 64 share one scale; blocks of 32 share one in **E8M0**,
 a power of two in eight bits (**MXFP4**); blocks of 16 share one in E4M3 (**NVFP4**, which has an
-FP32 scale for the whole tensor on top).
+FP32 scale for the whole tensor on top). Mind the direction: from here on, as in the MX
+specification, a number is *divided* by its block's scale and multiplied by it to get it back. A
+large amax now makes a large scale; the FP8 scale above was the reciprocal.
 
 1. Make the outlier larger, step by step. When have all others become 0 in the first row?
 2. Move it. Who suffers in each row?
 3. Make it as large as it gets. Which row gets worse again, outside the outlier's block?
-4. Switch the elements to E4M3. How large must the outlier be now to do the same?
+4. Switch the elements to E4M3. How many does the first row lose now, at 64 and at the end?
 """
 
 # %% tags=["nbval-ignore-output"]
 from ampcourse.widgets import outlier
 
-widget = outlier(exponent=1)
+widget = outlier(exponent=3)
 widget
 
 # %%
@@ -1043,16 +1133,20 @@ zeros = {}
 for exponent in (0, 4, 6, 12, 20):
     zeros[exponent] = [len(fate.flushed) for fate in outlier(exponent=exponent).fates]
     print(f"outlier 2^{exponent:<2} others that become 0: {zeros[exponent]}")
+for exponent in (6, 20):
+    fates = outlier(exponent=exponent, element="e4m3").fates
+    print(f"in E4M3, 2^{exponent:<2} others that become 0: {[len(fate.flushed) for fate in fates]}")
 
 # %% [markdown]
 r"""
 Six become 0 even without an outlier. Under one scale an outlier of 64 is enough to lose all the
 others; blocks confine the damage to the outlier's own. At $2^{20}$ NVFP4 fails all the same: its
-block scales hang on the one scale of the tensor, and E4M3 has no number for those of the other
-blocks. E8M0 would have.
+block scales hang on the one scale of the tensor, and two of the other three become 0 in E4M3. E8M0
+would have them. Elements in E4M3 bear an outlier of 64 without a loss.
 
-So smaller blocks are better? Look at data without an outlier: normal numbers in
-E2M1, with blocks of several sizes. The bits count the scale's share.
+So smaller blocks are better? Look at data without an outlier: normal numbers in E2M1, with blocks
+of several sizes. The bits count the scale's share. Since it matters to E8M0 where amax falls
+between two powers of two, the errors are means over eight standard deviations from 1 to 2.
 """
 
 # %%
@@ -1061,21 +1155,32 @@ from ampcourse.formats import E2M1 as FP4
 from ampcourse.formats import E4M3, E5M2, E8M0
 
 # %%
-x = np.random.default_rng(0).standard_normal(2**15)
+x = np.random.default_rng(0).standard_normal(2**12)
+data_sets = np.outer(2.0 ** (np.arange(8) / 8), x)
+
+
+def relative_error(scheme):
+    stored = np.array([quantize_blocks(row, scheme).dequantize() for row in data_sets])
+    return np.sqrt(np.mean(((stored - data_sets) / data_sets.std(1, keepdims=True)) ** 2))
+
+
+# %%
+mx_errors = {}
 for size in (1, 8, 16, 32, 64, 128, 256):
-    mx = quantize_blocks(x, BlockScheme("mx", FP4, E8M0, size)).dequantize()
-    nv = quantize_blocks(x, BlockScheme("nv", FP4, E4M3, size, tensor_scale=True)).dequantize()
-    errors = [f"{np.sqrt(np.mean((y - x) ** 2)):.3f}" for y in (mx, nv)]
+    mx_errors[size] = relative_error(BlockScheme("mx", FP4, E8M0, size))
+    nv_error = relative_error(BlockScheme("nv", FP4, E4M3, size, tensor_scale=True))
+    errors = f"{mx_errors[size]:.4f} {nv_error:.4f}"
     print(f"block {size:3}: {4 + 8 / size:5.2f} bits   error E8M0, E4M3: {errors}")
 
 # %% [markdown]
 r"""
-With E4M3 scales a smaller block does help, and costs bits. With E8M0, from 128 down, it **hurts**,
-to a block of one, where each number has a scale for itself and the error is largest. The reason
-is the rule for the scale in MX 1.0 (section 6.3): the largest power of two not above amax, over the
-largest power of two of the element. It rounds amax *down*: with E2M1 the largest element then lies
-from 4 up to 8, but the format ends at 6. Whatever comes out above is clamped, and the smaller the
-blocks, the more numbers are the largest of theirs. The worst that can happen to amax:
+With E4M3 scales a smaller block does help, and costs bits. With E8M0, from 32 down, it **hurts** on
+normal numbers, to a block of one, where each number has a scale for itself and the error is
+largest. The reason is the rule for the scale in MX 1.0 (section 6.3): the largest power of two not
+above amax, over the largest power of two of the element. It rounds amax *down*: with E2M1 the
+largest element then lies from 4 up to 8, but the format ends at 6. Whatever comes out above is
+clamped, and the smaller the blocks, the more numbers are the largest of theirs. The worst that can
+happen to amax:
 """
 
 # %%
@@ -1090,7 +1195,7 @@ come out a little above 6, too, and is clamped there.)
 
 ### t12_5 · A block in MXFP4, by hand
 
-Return the pair `(scale_code, codes)` for a list of finite floats that share a scale:
+Return `scale_code, codes`, an int and a list of ints, for finite floats that share a scale:
 
 - The **scale** is $2^e$ with $e = \lfloor \log_2 \text{amax} \rfloor - 2$, since 4 is the
   largest power of two in E2M1. Its E8M0 code is $e + 127$, in all eight bits. Codes go from 0 to
@@ -1138,9 +1243,12 @@ with task("t12_5"):
     log_near = (
         "log2 is cut, not rounded to nearest: a rounded scale can only avoid overflow by chance"
     )
-    just = "just below a power of two log2 rounds up to it: use frexp"
+    just = "just below a power of two: log2 rounds up to it, and so does a cast to FP32"
     biggest = "amax is the largest magnitude, whatever its sign"
-    call = "[mxfp4(block)[0] for block in ([4.0, 1.0], [-9.0, 1.0], [0.37], [7.9], [96.0, -3.0])]"
+    call = """
+        blocks = [4.0, 1.0], [-9.0, 1.0], [0.37], [7.9], [96.0, -3.0]
+        return lists([mxfp4(block)[0] for block in blocks])
+    """
     traps = {
         no_sign: [127, 256, 123, 127, 131],
         emax: [129, 130, 125, 129, 133],
@@ -1161,13 +1269,13 @@ with task("t12_5"):
         ]
     }
     check(call, [127, 128, 123, 127, 131], shared, traps)
-    check("mxfp4([math.nextafter(2.0**40, 0.0)])[0]", 164, shared, {just: 165})
+    check("lists(mxfp4([math.nextafter(2.0**40, 0.0)])[0])", 164, shared, {just: 165})
     away = "a tie goes to the even code, not always up"
     down = "a tie goes to the even code, not always down"
     lost = "0.5 is a number of E2M1: its one subnormal"
     near = "round to the nearest size, do not cut"
     even = "the even code counts, not the even number"
-    call = "mxfp4([4.0, 0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5.0, 0.3, 2.9])[1]"
+    call = "lists(mxfp4([4.0, 0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5.0, 0.3, 2.9])[1])"
     traps = {
         away: [6, 1, 2, 3, 4, 5, 6, 7, 1, 5],
         down: [6, 0, 1, 2, 3, 4, 5, 6, 1, 5],
@@ -1180,32 +1288,35 @@ with task("t12_5"):
         ties,
         traps | {"return codes, not values": [4.0, 0.0, 1.0, 1.0, 2.0, 2.0, 4.0, 4.0, 0.5, 3.0]},
     )
+    cast = "a cast to FP32 rounds this size to a tie before it is rounded: stay in double"
+    call = "lists(mxfp4([4.0, 0.25 + 2.0**-40, -0.75 + 2.0**-41])[1])"
+    check(call, [6, 1, 9], ties, {cast: [6, 0, 10]})
     wraps = "a size above 6 must not run into the next code, which is a sign"
-    call = "[mxfp4([7.9, 1.0, -6.9, 3.4]), mxfp4([5.9, 1.0])]"
+    call = "lists([mxfp4([7.9, 1.0, -6.9, 3.4]), mxfp4([5.9, 1.0])])"
     traps = {
-        fit: [(128, [6, 1, 13, 3]), (127, [7, 2])],
-        wraps: [(127, [8, 2, 15, 5]), (127, [7, 2])],
+        fit: [[128, [6, 1, 13, 3]], [127, [7, 2]]],
+        wraps: [[127, [8, 2, 15, 5]], [127, [7, 2]]],
     }
-    check(call, [(127, [7, 2, 15, 5]), (127, [7, 2])], top, traps)
+    check(call, [[127, [7, 2, 15, 5]], [127, [7, 2]]], top, traps)
     twos = "E2M1 is sign and magnitude: a negative number sets bit 3 and keeps the others"
-    call = "mxfp4([-6.0, 6.0, -0.1, -0.0, 0.0, -1.5])[1]"
+    call = "lists(mxfp4([-6.0, 6.0, -0.1, -0.0, 0.0, -1.5])[1])"
     traps = {twos: [9, 7, 0, 0, 0, 13], "every element has its sign": [7, 7, 0, 0, 0, 3]}
     traps |= {
         "a negative zero keeps its sign, and so does what rounds to zero": [15, 7, 0, 0, 0, 11]
     }
     check(call, [15, 7, 8, 8, 0, 11], sign, traps)
-    call = "[mxfp4([0.0, -0.0]), mxfp4([2.0**-130, 2.0**-128]), mxfp4([2.0**300, -1.0])]"
+    call = "lists([mxfp4(b) for b in ([0.0, -0.0], [2.0**-130, 2.0**-128], [2.0**140, -1.0])])"
     traps = {
         "an exponent that E8M0 lacks takes the nearest that it has": [
-            (0, [0, 8]),
-            (-3, [2, 6]),
-            (425, [6, 8]),
+            [0, [0, 8]],
+            [-3, [2, 6]],
+            [265, [6, 8]],
         ]
     }
     traps |= {
-        "255 is NaN: the largest scale has the code 254": [(0, [0, 8]), (0, [0, 1]), (255, [7, 8])]
+        "255 is NaN: the largest scale has the code 254": [[0, [0, 8]], [0, [0, 1]], [255, [7, 8]]]
     }
-    check(call, [(0, [0, 8]), (0, [0, 1]), (254, [7, 8])], ends, traps)
+    check(call, [[0, [0, 8]], [0, [0, 1]], [254, [7, 8]]], ends, traps)
     ### BEGIN HIDDEN TESTS
     from fractions import Fraction
     from math import copysign, nextafter
@@ -1228,45 +1339,51 @@ with task("t12_5"):
         code = int(np.abs(legal - float(min(wanted, Fraction(2) ** 127))).argmin())
         sizes = [float(min(abs(Fraction(x)) / Fraction(float(legal[code])), 6)) for x in block]
         signed = np.array([copysign(size, x) for size, x in zip(sizes, block, strict=True)])
-        return code, [int(c) for c in signed.astype(ml_dtypes.float4_e2m1fn).view(np.uint8)]
+        return [code, [int(c) for c in signed.astype(ml_dtypes.float4_e2m1fn).view(np.uint8)]]
 
     for k in range(10):
         size = 2.0 ** t12_5_random.randrange(-60, 60)
         block = [size * t12_5_random.gauss(0, 1) for _ in range(32)]
-        check(f"mxfp4({block})[0]", t12_5_right(block)[0], shared)
+        check(f"lists(mxfp4({block})[0])", t12_5_right(block)[0], shared)
         edge = [-nextafter(size, 0), size / 8] if k % 2 else [size, -nextafter(size / 4, 1e300)]
-        check(f"mxfp4({edge})[0]", t12_5_right(edge)[0], shared)
+        check(f"lists(mxfp4({edge})[0])", t12_5_right(edge)[0], shared)
         block = [size * t12_5_random.choice((4.0, 4.5))]
         block += [size * t12_5_random.randrange(0, 32) / 8 for _ in range(31)]
-        check(f"mxfp4({block})", t12_5_right(block), ties)
+        check(f"lists(mxfp4({block}))", t12_5_right(block), ties)
+        # ml_dtypes rounds a double to FP32 on its way: next to a tie, fractions have to say it.
+        near = [4.0] + [nextafter(tie, k % 2 * 8) for tie in (0.25, 0.75, 1.25, 5.0)]
+        sizes = [Fraction(n, 2) for n in (0, 1, 2, 3, 4, 6, 8, 12)]
+        right = [min(range(8), key=lambda c, x=x: abs(sizes[c] - Fraction(x))) for x in near]
+        check(f"lists(mxfp4({[size * x for x in near]})[1])", right, ties)
         block = [size * t12_5_random.uniform(6, 8), -size * t12_5_random.uniform(6.1, 7.9)]
         block += [size * t12_5_random.uniform(-6, 6) for _ in range(30)]
-        check(f"mxfp4({block})", t12_5_right(block), top)
+        check(f"lists(mxfp4({block}))", t12_5_right(block), top)
         block = [-x for x in block[1:]] + [-0.0, 0.0]
-        check(f"mxfp4({block})[1]", t12_5_right(block)[1], sign)
+        check(f"lists(mxfp4({block})[1])", t12_5_right(block)[1], sign)
     for block in (
         [0.0, -0.0, 0.0],
         [-(2.0**-126)] * 2,
         [2.0**-127, 2.0**-129],
         [-(2.0**129), 9.0],
         [2.0**130, 2.0**127],
-        [-1.9 * 2.0**400, 2.0**128],
+        [-1.9 * 2.0**150, 2.0**128],
         [1.3 * 2.0**-125, 2.0**-128],
     ):
-        check(f"mxfp4({block})", t12_5_right(block), ends)
+        check(f"lists(mxfp4({block}))", t12_5_right(block), ends)
     ### END HIDDEN TESTS
 
 # %% [markdown]
 r"""
-The library quantises whole arrays so; `blocks` holds its rule against this lesson's, and the four
-rules for the scale in use, of which MX 1.0's is the first:
+The library's `quantize_blocks` does this to whole arrays, by MX 1.0's rule (`floor`) or by three
+others: round the scale up (`ceil`), round amax to an E2M1 significand first (`even`), or take the
+smallest scale that clips nothing (`fit`). What each makes of an amax of 5, 6.5 and 7.9:
 """
 
 # %%
-block = np.array([7.9, 1.0, -6.9, 3.4])
+rows = np.array([[5.0], [6.5], [7.9]])
 for rule in ("floor", "ceil", "even", "fit"):
-    q = quantize_blocks(block, "mxfp4", partial="pad", scale_rule=rule)
-    print(f"{rule:5} scale code {q.scales.codes.tolist()[0]}  {q.dequantize().tolist()}")
+    q = quantize_blocks(rows, "mxfp4", partial="pad", scale_rule=rule)
+    print(f"{rule:5} codes {q.scales.codes.ravel()}  {q.dequantize().ravel()}")
 
 # %% [markdown]
 r"""
@@ -1274,10 +1391,10 @@ r"""
 
 Does any of this train? A small transformer reads FashionMNIST images as sentences of 28 rows. Every
 linear layer has its three products in one of these formats, emulated as in t12_3; master weights,
-LayerNorm, softmax and the optimizer stay in FP32. MX and NVFP4 blocks lie along the axis that a
-product sums over. `nvfp4_stochastic` rounds gradients by chance, as NVIDIA trains NVFP4
-(arXiv 2509.25149; here without its Hadamard transforms and without layers kept in BF16); `nvfp4`
-rounds them to nearest.
+LayerNorm, softmax, attention's own products and the optimizer stay in FP32. MX and NVFP4 blocks lie
+along the axis that a product sums over. `nvfp4_stochastic` rounds gradients stochastically, as
+NVIDIA trains NVFP4 (arXiv 2509.25149; here without its Hadamard transforms, its blocks of 16 x 16
+for weights, and layers kept in BF16); `nvfp4` rounds them to nearest.
 
 A short run on your CPU, from the same weights and the same batches: BF16, FP4 with one scale for
 each tensor (`fp4`), and FP4 with one for each block of 32. Predict which of the two is behind.
@@ -1290,8 +1407,8 @@ for name, losses in live.items():
 
 # %% [markdown]
 r"""
-Longer runs of all recipes are recorded with the course, three seeds each (`e4m3_unscaled` rounds
-everything to E4M3 as it is, without any scale):
+Longer runs of all recipes are recorded with the course, three seeds each. `fp8` is E4M3 forward and
+E5M2 for gradients; `e4m3` is E4M3 for all three; `unscaled` rounds everything as it is:
 """
 
 # %%
@@ -1315,35 +1432,38 @@ def mean_curve(name):
 
 
 # %% tags=["nbval-ignore-output"]
-names = ("e4m3_unscaled", "fp8", "fp8_delayed", "fp4", "mxfp4", "nvfp4_stochastic")
+names = ("e4m3_unscaled", "e4m3", "fp8_delayed", "fp4", "mxfp4", "nvfp4_stochastic")
 panels = {name: [mean_curve(name)] for name in names}
 show(
-    loss_grid(panels, [mean_curve("bf16")], reference_name="bf16", every=10),
-    alt="E4M3 without a scale stays far above BF16; FP8 with scales lies on it; "
-    "FP4 with one scale per tensor lies clearly above, with block scales a little above.",
+    loss_grid(panels, [mean_curve("bf16")], reference_name="bf16", every=10, reference_width=4),
+    alt="E4M3 without a scale stays far above BF16, the wide grey line in each panel; with scales "
+    "it lies on it; FP4 with one scale per tensor lies clearly above, with block scales a little.",
 )
 
 # %% [markdown]
 r"""
-The same E4M3 that fails without a scale cannot be told from BF16 with one: the recipe's ends lie
-within what another seed changes. FP4 with one scale per tensor is clearly behind; scales per block
-win most of that back, at a quarter or half a bit per value. Delayed scaling is as good as current
-scaling here, where no tensor jumps. And what this does not show: 300 steps of a net that fits into
-a cache say nothing about weeks of training. The papers named at the end do that, with layers kept
-in BF16 and other precautions that this lesson leaves out.
+Scales are all that `e4m3` has and `e4m3_unscaled` has not: without them it fails, with them it
+cannot be told from BF16; the ends lie within what another seed changes. It is the gradients that
+E4M3 loses. E5M2 reaches far enough here to train without any scale. FP4 with one scale per tensor
+is clearly behind; scales per block win most of that back, at a quarter or half a bit per value, and
+stochastic rounding of gradients does not show in so short a run. Delayed scaling is as good as
+current scaling here, where tensors jump seldom and by little. And what this does not show: 300
+steps of a net that fits into a cache say nothing about weeks of training. The papers named at the
+end do that, with layers kept in BF16 and other precautions that this lesson leaves out.
 
 ## Choosing
 
-"E4M3 forward, E5M2 backward" is a rule of thumb. What decides is the histogram: a format is wide
-enough if what it loses at the lower end is little enough once the upper end fits; and of those
-that are wide enough one wants the finest.
+"E4M3 forward, E5M2 backward" is a rule of thumb. Whether a format is *wide* enough, the histogram
+decides: what is lost at the lower end has to be little once the upper end fits. Of those that are,
+take the one with the fewest bits, and of equally many the finer. Whether one bit of significand is
+*fine* enough, no histogram says; training does.
 
 ### t12_6 · Choose formats, and a block
 
 `plan(histograms, tolerance)` gets for each tensor the counts of its exponents, a dict from $e$ to
-the number of values with $2^e \le |x| < 2^{e+1}$ (zeros are not counted). Return a dict from the
-tensor's name to `(format, shift)`: the tensor will be multiplied by $2^{\text{shift}}$. Try
-`"e2m1"`, `"e4m3"`, `"e5m2"` in this order:
+the number of values with $2^e \le |x| < 2^{e+1}$ (at least 1; zeros are not counted). Return a dict
+from the tensor's name to `(format, shift)`: the tensor will be multiplied by $2^{\text{shift}}$.
+Try `"e2m1"`, `"e4m3"`, `"e5m2"` in this order:
 
 - The shift is the largest for which everything in the highest binade, up to its end
   $2^{\text{top}+1}$, is at most the format's largest number.
@@ -1351,8 +1471,9 @@ tensor's name to `(format, shift)`: the tensor will be multiplied by $2^{\text{s
   the smallest subnormal number or below. Take the format if the share of lost values is at most
   `tolerance`.
 
-If none will do: `("bf16", 0)`. `RANGES` has the exponents of each format's smallest subnormal
-number and of its largest number. Mind that the largest, 1.5 or 1.75 times a power of two, lies
+If none will do: `"bf16"`, with this largest shift if it rescues any value that BF16 loses without
+one, else with 0. `RANGES` has the exponents of each format's smallest subnormal number and of its
+largest number. Mind that the largest, 1.5 or 1.75 times a power of two, lies
 *inside* its binade.
 
 `best_block(errors, element_bits, scale_bits, budget)`: `errors` maps block sizes to measured
@@ -1361,22 +1482,27 @@ the scale, in at most `budget` bits; of equal errors the larger block; None if n
 """
 
 # %% tags=["setup"]
-RANGES = {"e2m1": (-1, 2), "e4m3": (-9, 8), "e5m2": (-16, 15)}  # smallest subnormal, largest
+RANGES = {"e2m1": (-1, 2), "e4m3": (-9, 8), "e5m2": (-16, 15), "bf16": (-133, 127)}
 
 
 # %% task="t12_6"
 def plan(histograms, tolerance):
     """Return for each tensor the format and the exponent of its scale."""
+
     ### BEGIN SOLUTION
+    def lost(counts, kind, shift):
+        smallest = RANGES[kind][0]
+        return sum(n for exponent, n in counts.items() if exponent + shift + 1 < smallest)
+
     chosen = {}
     for name, counts in histograms.items():
-        chosen[name] = ("bf16", 0)
-        for kind, (smallest, largest) in RANGES.items():
-            shift = largest - 1 - max(counts)
-            lost = sum(n for exponent, n in counts.items() if exponent + shift + 1 < smallest)
-            if lost <= tolerance * sum(counts.values()):
-                chosen[name] = (kind, shift)
+        for kind in ("e2m1", "e4m3", "e5m2", "bf16"):
+            shift = RANGES[kind][1] - 1 - max(counts)
+            if lost(counts, kind, shift) <= tolerance * sum(counts.values()):
                 break
+        if kind == "bf16" and lost(counts, kind, 0) == lost(counts, kind, shift):
+            shift = 0
+        chosen[name] = (kind, shift)
     return chosen
     ### END SOLUTION
 
@@ -1393,7 +1519,7 @@ def best_block(errors, element_bits, scale_bits, budget):
 with task("t12_6"):
     chosen = "the first of e2m1, e4m3, e5m2 that loses no more than the tolerance, else bf16"
     shifted = "the shift puts the whole highest binade just below the largest number"
-    bare = "bf16 has the range of FP32: no scale, so its shift is 0"
+    bare = "bf16 gets a shift only where it rescues values that are lost without one"
     block = "the smallest error that fits the budget decides, and bits count the share of the scale"
     roles = "what a tensor is called does not matter: its histogram does"
     wide = "E4M3 comes before E5M2: range that is not needed costs precision"
@@ -1404,11 +1530,12 @@ with task("t12_6"):
         bell = {e: 1000 - 60 * abs(e + 8) for e in range(-16, 1)}
         tail = {e: 50 for e in range(-34, -4)}
         long = {e: 10 for e in range(-90, 2)}
-        steep = {-3: 900, -20: 90, -40: 10}
+        steep = {-3: 900, -20: 91, -40: 9}
         rare = {0: 199, -20: 1}
         found = plan({"gradients": flat, "weights": bell, "activations": tail}, 0.01)
         more = plan({"weights": long, "gradients": steep, "x": rare}, 0.01)
-        return [kind for kind, _ in [*found.values(), *more.values()]]
+        names = ["gradients", "weights", "activations"], ["weights", "gradients", "x"]
+        return lists([found[n][0] for n in names[0]] + [more[n][0] for n in names[1]])
     """
     traps = {
         roles: ["e5m2", "e4m3", "e4m3", "e4m3", "e5m2", "e4m3"],
@@ -1437,46 +1564,61 @@ with task("t12_6"):
         ]
     }
     check(call, ["e2m1", "e4m3", "e5m2", "bf16", "e4m3", "e2m1"], chosen, traps)
+    most = "at most includes equal: a share of exactly the tolerance may be lost"
+    call = 'lists(plan({"x": {0: 3, -10: 1}}, 0.25)["x"])'
+    check(call, ["e2m1", 1], chosen, {most: ["e4m3", 7]})
     round_up = "what is above half the smallest number rounds up to it: that binade is not lost"
     call = """
         counts = {0: 1, -17: 1}, {0: 1, -18: 1}, {-5: 3, -8: 4}, {-5: 3, -9: 4}, {9: 1, -22: 1}
-        return [plan({"x": c}, 0.0)["x"] for c in counts]
+        return lists([plan({"x": c}, 0.0)["x"] for c in counts])
     """
     traps = {
-        round_up: [("e5m2", 14), ("e5m2", 14), ("e4m3", 12), ("e4m3", 12), ("bf16", 0)],
+        round_up: [["e5m2", 14], ["e5m2", 14], ["e4m3", 12], ["e4m3", 12], ["bf16", 0]],
         "one binade further down all values round to 0": [
-            ("e4m3", 7),
-            ("e4m3", 7),
-            ("e2m1", 6),
-            ("e2m1", 6),
-            ("e5m2", 5),
+            ["e4m3", 7],
+            ["e4m3", 7],
+            ["e2m1", 6],
+            ["e2m1", 6],
+            ["e5m2", 5],
         ],
     }
-    check(call, [("e4m3", 7), ("e5m2", 14), ("e2m1", 6), ("e4m3", 12), ("e5m2", 5)], chosen, traps)
+    check(call, [["e4m3", 7], ["e5m2", 14], ["e2m1", 6], ["e4m3", 12], ["e5m2", 5]], chosen, traps)
     over = "up to 2^(top + 1) must fit: E4M3 ends at 448, inside its highest binade"
     inverted = "a tensor with large values is shifted down, one with small values up"
     infinity = "E4M3 has no infinity: its highest exponent holds numbers"
     call = """
         counts = {3: 2, 1: 5}, {-30: 4, -40: 1}, {0: 3, -25: 3}
-        return [plan({"x": c}, 0.0)["x"] for c in counts]
+        return lists([plan({"x": c}, 0.0)["x"] for c in counts])
     """
     traps = {
-        over: [("e2m1", -1), ("e4m3", 38), ("e5m2", 15)],
-        inverted: [("e2m1", 2), ("e4m3", -37), ("e5m2", -14)],
+        over: [["e2m1", -1], ["e4m3", 38], ["e5m2", 15]],
+        inverted: [["e2m1", 2], ["e4m3", -37], ["e5m2", -14]],
     }
     traps |= {
-        infinity: [("e2m1", -2), ("e4m3", 36), ("e5m2", 14)],
-        "the highest binade decides, not the fullest": [("e2m1", 0), ("e4m3", 37), ("e5m2", 14)],
+        infinity: [["e2m1", -2], ["e4m3", 36], ["e5m2", 14]],
+        "the highest binade decides, not the fullest": [["e2m1", 0], ["e4m3", 37], ["e5m2", 14]],
     }
-    check(call, [("e2m1", -2), ("e4m3", 37), ("e5m2", 14)], shifted, traps)
-    scaler = "BF16 needs no scaler: it would rescue nothing"
+    check(call, [["e2m1", -2], ["e4m3", 37], ["e5m2", 14]], shifted, traps)
+    scaler = "BF16 needs no scaler here: it would rescue nothing"
+    never = "even BF16 ends: a scale rescues what lies below 2^-134"
     fp16 = "FP16 is not among the formats"
-    call = 'plan({"gradients": {5: 1, -100: 1}, "x": {-60: 2, -120: 1}, "w": {0: 5}}, 0.0)'
-    traps = {
-        scaler: {"gradients": ("bf16", 121), "x": ("bf16", 186), "w": ("e2m1", 1)},
-        fp16: {"gradients": ("fp16", 9), "x": ("fp16", 74), "w": ("e2m1", 1)},
-    }
-    check(call, {"gradients": ("bf16", 0), "x": ("bf16", 0), "w": ("e2m1", 1)}, bare, traps)
+    call = """
+        grads, low, full = {5: 1, -100: 1}, {-60: 2, -100: 3, -140: 1}, {121: 2, -140: 1}
+        edge, over = {-60: 2, -134: 1}, {-60: 2, -135: 1}
+        cases = grads, low, full, edge, over, {0: 5}
+        return lists([plan({"gradients": c}, 0.0)["gradients"] for c in cases])
+    """
+    bf16, half = [["bf16", k] for k in (0, 186, 0, 0, 186)], ["fp16", 9]
+    check(
+        call,
+        [*bf16, ["e2m1", 1]],
+        bare,
+        {
+            scaler: [*[["bf16", k] for k in (121, 186, 5, 186, 186)], ["e2m1", 1]],
+            never: [*[["bf16", 0]] * 5, ["e2m1", 1]],
+            fp16: [half, *[["fp16", k] for k in (74, -107, 74, 74)], ["e2m1", 1]],
+        },
+    )
     small = "a smaller block is not always better: look at the errors"
     free = "the scale has to be stored, too: scale_bits / block for each value"
     call = """
@@ -1529,7 +1671,9 @@ with task("t12_6"):
             lost = sum(counts[e] for e, end in ends.items() if float(end.astype(dtype)) == 0)
             if lost <= tolerance * sum(counts.values()):
                 return kind, shift
-        return "bf16", 0
+        shift, bf16 = 126 - max(counts), ml_dtypes.bfloat16
+        ends = {e: np.ldexp(1 - 2.0**-40, [e + 1, e + 1 + shift]).astype(bf16) for e in counts}
+        return "bf16", shift if any(end[0] == 0 < end[1] for end in ends.values()) else 0
 
     for tolerance in (0.0, 0.01, 0.1):
         cases = []
@@ -1549,12 +1693,14 @@ with task("t12_6"):
         narrow = [k for k, (kind, _) in enumerate(right) if kind != "bf16"]
         shifts = [right[k][1] for k in narrow]
         check(call + f"return [found[k][1] for k in {narrow}]", shifts, shifted)
-        tops = [t12_6_random.randrange(-40, 60) for _ in range(5)]
-        wide_ones = [{top: 1, top - 60: 9} for top in tops]
-        both = {f"x{k}": counts for k, counts in enumerate(wide_ones)}
-        right = dict.fromkeys(both, ("bf16", 0)) | {"narrow": t12_6_right({tops[0]: 3}, tolerance)}
-        both["narrow"] = {tops[0]: 3}
-        check(f"plan({both}, {tolerance})", right, bare)
+        wide_ones = []
+        for depth in (40, 60, 90, 140, 150, 200, 255, 270):
+            top = t12_6_random.choice((-60, -30, 0, 30, 60, 100))
+            low = max(top - depth, -149)
+            wide_ones.append({top: 1, top - 36: 9, low: 9})
+        right = [list(t12_6_right(counts, tolerance)) for counts in wide_ones]
+        call = f"lists([plan({{'g': c}}, {tolerance})['g'] for c in {wide_ones}])"
+        check(call, right, bare)
         answers, tables = [], []
         for _ in range(12):
             sizes = t12_6_random.sample((1, 2, 4, 8, 16, 32, 64, 128), 5)
@@ -1571,17 +1717,26 @@ with task("t12_6"):
 
 # %% [markdown]
 r"""
-And the three tensors of the transformer's layer above? Here is what each format would lose of them.
-What would your `plan` choose at a tolerance of 1 %?
+And the three tensors of the transformer's layer above? Here is what each format would lose of them,
+and the choice at a tolerance of 1 %. (E4M3 loses a little more than in the first table: `plan`
+leaves room for the whole highest binade.)
 """
 
 # %% tags=["nbval-ignore-output"]
 for name, x in tensors.items():
     histogram = exponent_histogram(x)
     counted, top = sum(histogram.counts), histogram.exponents[-1]
-    shares = [histogram.below(top - depth) / counted for depth in (3, 17, 31)]
-    lost = "  ".join(f"{share:8.3%}" for share in shares)
-    print(f"{name:11} lost in e2m1, e4m3, e5m2: {lost}")
+    depths = {kind: RANGES[kind][1] - RANGES[kind][0] for kind in ("e2m1", "e4m3", "e5m2")}
+    shares = {kind: histogram.below(top - depth) / counted for kind, depth in depths.items()}
+    lost = "  ".join(f"{kind} {share:7.3%}" for kind, share in shares.items())
+    first = next((kind for kind, share in shares.items() if share <= 0.01), "bf16")
+    print(f"{name:11} lost in {lost}  choice: {first}")
+
+# %% [markdown]
+r"""
+E4M3 for all three, the gradients too: their histogram decides, not their name, and `e4m3` trained
+as well as `fp8`.
+"""
 
 # %% [markdown]
 r"""
@@ -1594,16 +1749,16 @@ First your predictions:
 print(f"1.0 plus 1,000 times 0.001: you said {my_weight}; {walks['nearest'][-1]}")
 print(f"changed by a scale in BF16: you said {my_scaled}; {changed[torch.bfloat16]:.0f} %")
 print(f"others that become 0:       you said {my_zeros}; {zeros[12][0]}")
-print(f"best block of the three:    you said {my_block}; 128, with MX 1.0's rule")
+print(f"block of 8 or of 32:        you said {my_block}; {min((8, 32), key=mx_errors.get)}")
 
 # %% [markdown]
 r"""
-- **"BF16 needs a scaler, to be safe."** A scale changes not a bit of its gradients. It lacks
-  precision, and that is what master weights or stochastic rounding are for (t12_1, t12_6).
+- **"BF16 needs a scaler, to be safe."** A scale changes not a bit unless values lie below
+  $2^{-133}$. BF16 lacks precision, for which there are master weights (t12_1, t12_6).
 - **"A little rounding error in the weights averages out."** Rounded to nearest it does not: the
-  same update is lost again and again. By chance it does (t12_1).
-- **"Round the scale to the nearest power of two."** Then half of all tensors are clipped. Round it
-  down, so that amax fits (t12_2).
+  same update is lost again and again. Rounded stochastically it does (t12_1).
+- **"Round the scale to the nearest power of two."** Then about half of all tensors are clipped. A
+  scale that multiplies is rounded down, so that amax fits (t12_2).
 - **"FP8 training computes in FP8."** The operands are FP8. Sums, master weights and the optimizer's
   numbers are not (t12_3).
 - **"Gradients want E5M2, always."** Their histogram decides. MXFP8 recipes take E4M3 for
@@ -1612,12 +1767,12 @@ r"""
   clipped, without a word (t12_4).
 - **"E8M0 has a sign."** A scale is positive: all eight bits are exponent, and there is no zero
   and no infinity either (t12_5).
-- **"Nothing overflows in a block, the scale is made for it."** MX 1.0 rounds the scale down and
-  clamps: up to a quarter of the largest number is lost in MXFP4 (t12_5).
-- **"A smaller block is always better."** It costs bits, and with MX 1.0's rule even error, on
-  normal data (t12_6).
-- **"FP4 has 16 numbers, so a tensor has 16 numbers."** Each block has its own 15: the
-  scale multiplies them anew.
+- **"Nothing overflows in a block, the scale is made for it."** MX 1.0 rounds a scale that divides
+  down, and clamps: up to a quarter of the largest number is lost in MXFP4 (t12_5).
+- **"A smaller block is always better."** It costs bits and, with MX 1.0's rule, below 32 even error
+  on normal numbers (t12_6).
+- **"FP4 has 16 numbers, so a tensor has 16 numbers."** Each block has its own 15
+  (+0 and -0 are one).
 
 ## Say it aloud
 

@@ -90,7 +90,9 @@ def test_in_the_record_8_bits_end_at_bf16_blocks_of_4_close_to_it_and_the_others
         for name, rows in recorded()["curves"].items()
     }
     above = {name: loss - end["bf16"] for name, loss in end.items()}
-    assert all(abs(above[name]) < 0.005 for name in ("fp32", "fp8", "fp8_delayed", "mxfp8"))
+    level = ("fp32", "fp8", "fp8_delayed", "mxfp8", "e4m3")
+    assert all(abs(above[name]) < 0.005 for name in level)
+    assert 0.005 < above["e5m2_unscaled"] < 0.02
     assert all(0.01 < above[name] < 0.05 for name in ("mxfp4", "nvfp4", "nvfp4_stochastic"))
     assert 0.15 < above["fp4"] < above["e4m3_unscaled"] / 2
 
@@ -101,6 +103,14 @@ def test_the_record_begins_as_a_training_here_does(recipe: str) -> None:
     # Another CPU sums in another order, and a step may turn that into another rounding.
     for here, there in zip(train(recipe, 3), row["losses"], strict=False):
         assert abs(here - there) < 2.0**-6
+
+
+def test_e5m2_without_a_scale_ends_within_what_another_seed_of_bf16_changes() -> None:
+    found = recorded()["curves"]
+    bf16 = [mean(row["losses"]) for row in found["bf16"]]
+    unscaled = [mean(row["losses"]) for row in found["e5m2_unscaled"]]
+    spread = max(bf16) - min(bf16)
+    assert all(min(bf16) - spread < end < max(bf16) + spread for end in unscaled)
 
 
 def test_a_record_is_written_after_each_training_and_completed_later(

@@ -28,6 +28,19 @@ def test_fp8_is_e4m3_forward_and_e5m2_backward() -> None:
         assert operand_format(recipe.gradients).element == E5M2  # type: ignore[union-attr]
 
 
+def test_e4m3_and_e4m3_unscaled_differ_in_scales_alone() -> None:
+    for name in ("e4m3", "e4m3_unscaled", "e5m2_unscaled"):
+        recipe = RECIPES[name]
+        formats = [
+            operand_format(f) for f in (recipe.weights, recipe.activations, recipe.gradients)
+        ]
+        if name == "e4m3":
+            assert [f.element for f in formats] == [E4M3] * 3  # type: ignore[union-attr]
+            assert all(f.name == "per_tensor_e4m3" for f in formats)
+        else:
+            assert formats == [E5M2 if name == "e5m2_unscaled" else E4M3] * 3
+
+
 def test_every_recipe_has_the_name_it_is_found_by() -> None:
     assert {"fp32", "bf16", "fp8", "fp8_delayed", "mxfp8", "mxfp4", "nvfp4"} <= set(RECIPES)
     assert all(get_recipe(name) is RECIPES[name] for name in RECIPES)

@@ -45,6 +45,11 @@ def test_losses_of_every_tenth_step_stand_ten_steps_apart() -> None:
     assert [list(line.get_xdata()) for ax in axes for line in ax.lines] == [[0, 10]] * 5
 
 
+def test_a_wide_reference_shows_on_both_sides_of_a_run_that_lies_on_it() -> None:
+    first = loss_grid(PANELS, [[2.0, 1.0]], reference_width=4).figure.axes[0]
+    assert first.lines[0].get_linewidth() == 4 > first.lines[1].get_linewidth()
+
+
 def test_cliffs_are_drawn_in_percent_over_the_exponent() -> None:
     zeros, lost = scale_cliffs(CLIFFS).lines
     assert heights(zeros) == [87.5, 50.0, 25.0]

@@ -2,7 +2,8 @@ def plan(histograms, tolerance):
     found = {}
     for name, counts in histograms.items():
         top, total = max(counts), sum(counts.values())
-        answer = "bf16", 0
+        bare, scaled = -134, top - 260  # the lowest binades that bf16 keeps
+        answer = "bf16", 126 - top if any(scaled <= e < bare for e in counts) else 0
         for kind, span in (("e5m2", 32), ("e4m3", 18), ("e2m1", 4)):
             kept = sum(n for e, n in counts.items() if e > top - span)
             if total - kept <= tolerance * total:

@@ -1,22 +1,26 @@
 def fit(counts, kind, tolerance):
     smallest, largest = (2.0**e for e in RANGES[kind])
     largest *= 1.5
-    shift = 200
+    shift = 300
     while 2.0 ** (max(counts) + 1 + shift) > largest:
         shift -= 1
-    lost = [e for e in counts if 2.0 ** (e + 1 + shift) <= smallest / 2]
-    share = sum(counts[e] for e in lost) / sum(counts.values())
-    return share <= tolerance, shift
+    return lost(counts, smallest, shift) / sum(counts.values()) <= tolerance, shift
+
+
+def lost(counts, smallest, shift):
+    return sum(counts[e] for e in counts if 2.0 ** (e + 1 + shift) <= smallest / 2)
 
 
 def plan(histograms, tolerance):
     result = {}
     for name in histograms:
-        result[name] = ("bf16", 0)
-        for kind in reversed(list(RANGES)):
+        shift = fit(histograms[name], "bf16", 1)[1]
+        bare, scaled = (lost(histograms[name], 2.0**-133, k) for k in (0, shift))
+        result[name] = ["bf16", shift if scaled < bare else 0]
+        for kind in ("e5m2", "e4m3", "e2m1"):
             good, shift = fit(histograms[name], kind, tolerance)
             if good:
-                result[name] = (kind, shift)
+                result[name] = [kind, shift]
     return result
 
 

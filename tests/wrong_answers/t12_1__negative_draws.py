@@ -1,4 +1,4 @@
-# message: moves away from zero, which is right
+# message: negative numbers, too
 def updated(w, updates, how, draws):
     """Return the BF16 weight after each update, as a list of floats."""
     kept, weights = w, []

@@ -1,4 +1,4 @@
-# message: just below a power of two log2
+# message: just below a power of two: log2
 def mxfp4(block):
     """Return the scale's code and the elements' codes."""
     amax = max(abs(x) for x in block)

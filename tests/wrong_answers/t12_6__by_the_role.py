@@ -3,7 +3,9 @@ def plan(histograms, tolerance):
     """Return for each tensor the format and the exponent of its scale."""
     chosen = {}
     for name, counts in histograms.items():
-        chosen[name] = ("bf16", 0)
+        top = max(counts)
+        rescued = any(e < -134 <= e + 126 - top for e in counts)
+        chosen[name] = ("bf16", (126 - top) * rescued)
         usual = {"gradients": "e5m2", "weights": "e4m3", "activations": "e4m3"}
         for kind in (usual.get(name, "e4m3"),):
             smallest, largest = RANGES[kind]

@@ -3,8 +3,10 @@ def plan(histograms, tolerance):
     """Return for each tensor the format and the exponent of its scale."""
     chosen = {}
     for name, counts in histograms.items():
-        chosen[name] = ("bf16", 0)
-        for kind, (smallest, largest) in RANGES.items():
+        top = max(counts)
+        rescued = any(e < -134 <= e + 126 - top for e in counts)
+        chosen[name] = ("bf16", (126 - top) * rescued)
+        for kind, (smallest, largest) in list(RANGES.items())[:3]:
             shift = largest - 1 - max(counts)
             lost = sum(n for exponent, n in counts.items() if exponent + shift + 1 < smallest)
             if lost <= tolerance * sum(counts.values()):
