@@ -53,3 +53,21 @@ def test_report_passes_its_arguments_through(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(report, "main", lambda arguments: len(arguments))
     assert cli.main(["report", "--markdown", "a.jsonl", "b.jsonl"]) == 3
+
+
+def test_every_command_has_help_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    told = capsys.readouterr().out
+    for command in ("build", "release", "collect", "grade", "export", "check", "diagnose"):
+        assert f"    {command} " in told
+        with pytest.raises(SystemExit) as left:
+            cli.main([command, "--help"])
+        assert left.value.code == 0
+
+
+@pytest.mark.parametrize("arguments", [["grade", "x.ipynb", "--workers", "0"], ["export", "xml"]])
+def test_an_option_with_a_wrong_value_is_misuse(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        cli.main(arguments)
+    assert left.value.code == 2
