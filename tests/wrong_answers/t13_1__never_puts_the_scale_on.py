@@ -1,0 +1,18 @@
+# message: was never put on
+def reduced(gradients, scale, dtype, divide):
+    ranks, total = len(gradients), None
+    for gradient in gradients:
+        sent = torch.tensor(gradient, dtype=torch.float32).to(dtype)
+        sent = sent / ranks if divide == "before" else sent
+        total = sent if total is None else total + sent
+    total = total / ranks if divide == "after" else total
+    return (total.float() / scale).item()
+
+
+def divisor(loss, reduce, samples, accumulation, ranks):
+    divided = accumulation
+    if loss == "sum":
+        divided *= samples
+    if reduce == "sum":
+        divided *= ranks
+    return divided

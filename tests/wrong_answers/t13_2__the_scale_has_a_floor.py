@@ -1,0 +1,19 @@
+# message: this scale has no floor
+def seen(engine, gradients):
+    sums = [sum(column) for column in zip(*gradients, strict=True)]
+    bad = [not math.isfinite(x) for x in sums]
+    ranks = len(gradients)
+    if engine == "sharded":
+        size = len(sums) // ranks
+        return [any(bad[r * size : (r + 1) * size]) for r in range(ranks)]
+    return [any(bad)] * ranks
+
+
+def agreed_step(ranks, lr):
+    found = [any(not math.isfinite(g) for g in gradients) for _, gradients, _ in ranks]
+    if any(found):
+        return [(weights, max(scale / 2, 1.0)) for weights, _, scale in ranks]
+    return [
+        ([w - lr * g / scale for w, g in zip(weights, gradients, strict=True)], scale)
+        for weights, gradients, scale in ranks
+    ]
