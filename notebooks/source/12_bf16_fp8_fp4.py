@@ -1353,8 +1353,9 @@ with task("t12_5"):
         # ml_dtypes rounds a double to FP32 on its way: next to a tie, fractions have to say it.
         near = [4.0] + [nextafter(tie, k % 2 * 8) for tie in (0.25, 0.75, 1.25, 5.0)]
         sizes = [Fraction(n, 2) for n in (0, 1, 2, 3, 4, 6, 8, 12)]
-        right = [min(range(8), key=lambda c, x=x: abs(sizes[c] - Fraction(x))) for x in near]
-        check(f"lists(mxfp4({[size * x for x in near]})[1])", right, ties)
+        gaps = [[abs(one - Fraction(x)) for one in sizes] for x in near]
+        codes = [row.index(min(row)) for row in gaps]
+        check(f"lists(mxfp4({[size * x for x in near]})[1])", codes, ties)
         block = [size * t12_5_random.uniform(6, 8), -size * t12_5_random.uniform(6.1, 7.9)]
         block += [size * t12_5_random.uniform(-6, 6) for _ in range(30)]
         check(f"lists(mxfp4({block}))", t12_5_right(block), top)
@@ -1698,9 +1699,9 @@ with task("t12_6"):
             top = t12_6_random.choice((-60, -30, 0, 30, 60, 100))
             low = max(top - depth, -149)
             wide_ones.append({top: 1, top - 36: 9, low: 9})
-        right = [list(t12_6_right(counts, tolerance)) for counts in wide_ones]
+        pairs = [list(t12_6_right(counts, tolerance)) for counts in wide_ones]
         call = f"lists([plan({{'g': c}}, {tolerance})['g'] for c in {wide_ones}])"
-        check(call, right, bare)
+        check(call, pairs, bare)
         answers, tables = [], []
         for _ in range(12):
             sizes = t12_6_random.sample((1, 2, 4, 8, 16, 32, 64, 128), 5)
@@ -1749,7 +1750,9 @@ First your predictions:
 print(f"1.0 plus 1,000 times 0.001: you said {my_weight}; {walks['nearest'][-1]}")
 print(f"changed by a scale in BF16: you said {my_scaled}; {changed[torch.bfloat16]:.0f} %")
 print(f"others that become 0:       you said {my_zeros}; {zeros[12][0]}")
-print(f"block of 8 or of 32:        you said {my_block}; {min((8, 32), key=mx_errors.get)}")
+print(
+    f"block of 8 or of 32:        you said {my_block}; {8 if mx_errors[8] < mx_errors[32] else 32}"
+)
 
 # %% [markdown]
 r"""

@@ -42,7 +42,9 @@ def test_the_reference_is_named_in_the_legend_as_the_caller_says() -> None:
 
 def test_losses_of_every_tenth_step_stand_ten_steps_apart() -> None:
     axes = loss_grid(PANELS, [[2.0, 0.5]], every=10).figure.axes[:2]
-    assert [list(line.get_xdata()) for ax in axes for line in ax.lines] == [[0, 10]] * 5
+    assert [np.asarray(line.get_xdata()).tolist() for ax in axes for line in ax.lines] == [
+        [0, 10]
+    ] * 5
 
 
 def test_a_wide_reference_shows_on_both_sides_of_a_run_that_lies_on_it() -> None:
