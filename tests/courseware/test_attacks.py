@@ -282,9 +282,10 @@ def test_an_odd_cell_of_ones_own_costs_nothing(mark: Mark, hand_in: HandIn, kind
 def test_of_thousands_of_cells_the_solutions_are_graded(mark: Mark, hand_in: HandIn) -> None:
     def many(content: dict[str, Any]) -> None:
         for _ in range(5_000):
-            add("pass", at=1)(content)
+            add("count = globals().get('count', 0) + 1", at=1)(content)
 
-    report = mark(hand_in(None, many))
+    first = "def add_one(x):\n    assert count == 500\n    return x + 1"
+    report = mark(hand_in({**RIGHT, "t90_1": first}, many))
     assert [task.score for task in report.tasks] == [2, 3]
     assert report.notes == ("it has 5,000 added cells; the first 500 of them are run",)
 

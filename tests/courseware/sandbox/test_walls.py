@@ -44,6 +44,7 @@ from ampcourse.courseware.kernel import Limits
 from ampcourse.courseware.sandbox import best_kernels
 lesson = Course(Path(sys.argv[1])).lesson("90_sample")
 call = '''
+import os
 lines = open('/proc/self/status').read().splitlines()
 rights = [line.split()[1] for line in lines if line.startswith('Cap')]
 seen = [path for path in PATHS if os.access(path, os.R_OK)]
