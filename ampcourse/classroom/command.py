@@ -20,8 +20,6 @@ from ampcourse.courseware.course import find_course
 from ampcourse.courseware.kernel import Limits
 from ampcourse.courseware.report import as_json
 
-WORKERS = 2
-
 
 def any_name_prints() -> None:
     """Let standard output spell out what it cannot show: a name that is no text, a sign."""
