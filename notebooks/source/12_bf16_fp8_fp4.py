@@ -455,17 +455,15 @@ show(exponents(scaled_view(histogram, "e4m3")), alt="All bars lie below E4M3's r
 
 # %% tags=["nbval-ignore-output"]
 scaled = scaled_view(histogram, "e4m3", fitting_scale(histogram.largest, "e4m3"))
-text = (
-    "With the scale the bars lie inside the range; few are lost. The range is drawn to the end "
-    "of its highest binade; E4M3's numbers end inside it, at 448."
-)
-show(exponents(scaled), alt=text)
+show(exponents(scaled), alt="With the scale the bars lie inside the range; few are lost.")
 
 # %% [markdown]
 r"""
+(The window is drawn to the end of the highest binade, $2^9$; E4M3's numbers end inside it, at 448.)
+
 Without a scale E4M3 makes zeros of all these gradients, E5M2 of most; a scale that takes the
 largest just below the format's largest number rescues nearly all. Activations and weights of this
-small net would nearly do without one. Large nets have outliers, though, and what exceeds 448
+small net would nearly do without one. Large nets can have outliers, though, and what exceeds 448
 becomes 448 here, without a word. So each FP8 tensor travels with a scale of its own, made from its
 **amax**, its largest magnitude: it is *multiplied* by the scale before it is rounded, and the
 product of two tensors is *divided* by both scales.
@@ -1445,12 +1443,13 @@ show(
 r"""
 Scales are all that `e4m3` has and `e4m3_unscaled` has not: without them it fails, with them it
 cannot be told from BF16; the ends lie within what another seed changes. It is the gradients that
-E4M3 loses. E5M2 reaches far enough here to train without any scale. FP4 with one scale per tensor
-is clearly behind; scales per block win most of that back, at a quarter or half a bit per value, and
-stochastic rounding of gradients does not show in so short a run. Delayed scaling is as good as
-current scaling here, where tensors jump seldom and by little. And what this does not show: 300
-steps of a net that fits into a cache say nothing about weeks of training. The papers named at the
-end do that, with layers kept in BF16 and other precautions that this lesson leaves out.
+E4M3 loses. E5M2 trains here without any scale, although most of the gradients above became 0. FP4
+with one scale per tensor is clearly behind; scales per block win most of that back, at a quarter or
+half a bit per value, and stochastic rounding of gradients does not show in so short a run. Delayed
+scaling is as good as current scaling here, where tensors jump seldom and by little. And what this
+does not show: 300 steps of a net that fits into a cache say nothing about weeks of training. The
+papers named at the end do that, with layers kept in BF16 and other precautions that this lesson
+leaves out.
 
 ## Choosing
 
