@@ -68,22 +68,25 @@ backward with its own images; the gradients are averaged over the ranks, and all
 In a training loop with autocast and a scaler, five lines are new:
 
 ```python
-torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))    # 1: or all ranks take GPU 0
-torch.distributed.init_process_group("nccl")            # 2: find the other ranks
-model = DistributedDataParallel(model.cuda())           # 3: rank 0's weights, gradients averaged
-mine = slice(torch.distributed.get_rank(), None, torch.distributed.get_world_size())    # 4
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))         # 1
+dist.init_process_group("nccl")                              # 2
+model = DistributedDataParallel(model.cuda())                # 3
+mine = slice(dist.get_rank(), None, dist.get_world_size())   # 4
 ...
-images, labels = images[mine], labels[mine]             # 5: every 8th image, if there are 8 ranks
+images, labels = images[mine], labels[mine]                  # 5
 with torch.autocast("cuda", dtype=torch.float16):
     loss = criterion(model(images), labels)
-scaler.scale(loss).backward()                           # meanwhile, gradients are averaged
-scaler.step(optimizer)                                  # unscale, look for inf, step or skip
+scaler.scale(loss).backward()    # gradients are averaged
+scaler.step(optimizer)           # unscale, look for inf, step or skip
 scaler.update()
 optimizer.zero_grad()
 ```
 
-and it is started by `torchrun --nproc-per-node 8 train.py`. Without the fifth, all ranks train on
-the same images, and nothing says so; a DataLoader's way is `DistributedSampler`, with `set_epoch`.
+(`dist` is `torch.distributed`.) It is started by `torchrun --nproc-per-node 8 train.py`. Without
+the first line all ranks would take GPU 0; `mine` is every 8th image from this rank's on. Without
+the fifth all train on the same images, and nothing says so; a DataLoader's way is
+`DistributedSampler`, with `set_epoch`.
+
 Neither autocast nor the scaler knows of other ranks, and no barrier is needed: what uses an average
 waits for it. With accumulation, run all micro-batches but the last under `model.no_sync()`, or
 gradients travel once for each.
@@ -163,7 +166,7 @@ from ampcourse.engines.scenes import show_scene
 
 # %% tags=["nbval-ignore-output"]
 ddp, how = show_scene("ddp", timeout=30)
-print(fill(how, 76))
+print(fill(how, 70))
 
 # %% tags=["nbval-ignore-output"]
 seen_inf = ddp["inf"]
@@ -173,8 +176,8 @@ for step, same in enumerate(seen_inf["same_weights"]):
         own = seen_inf["own_gradients_finite"][rank][step]
         mean = seen_inf["averaged_gradients_finite"][rank][step]
         scale, skipped = seen_inf["scale"][rank][step], seen_inf["skipped"][rank][step]
-        print(f"  rank {rank}: own finite {own!s:5}  average finite {mean!s:5}", end="  ")
-        print(f"then scale {scale:7.0f}  {'skipped' if skipped else 'stepped'}")
+        print(f"  rank {rank}: finite: own {own!s:5} average {mean!s:5}", end="  ")
+        print(f"then scale {scale:4.0f}, {'skipped' if skipped else 'stepped'}")
 
 # %% [markdown]
 r"""
@@ -234,8 +237,8 @@ for ranks in (2, 8, 64, 512):
         while len(tree) > 1:
             tree = tree[::2] + tree[1::2]
         errors += [(x.double() / ranks - exact).norm() / exact.norm() for x in (ring, tree[0])]
-    print(f"{ranks:3} ranks: error in BF16 {errors[0]:.4f}, in a tree {errors[1]:.4f};", end=" ")
-    print(f"in FP16 {errors[2]:.4f} and {errors[3]:.4f}")
+    print(f"{ranks:3} ranks: BF16 {errors[0]:.4f}, in a tree {errors[1]:.4f};", end=" ")
+    print(f"FP16 {errors[2]:.4f}, in a tree {errors[3]:.4f}")
 
 # %% [markdown]
 r"""
@@ -468,7 +471,7 @@ and if it is left to PyTorch's GradScaler?
 
 # %% tags=["nbval-ignore-output"]
 lonely, how = show_scene("local_found_inf", live=False)
-print(fill(how, 76))
+print(fill(how, 70))
 
 # %%
 for way in ("kept", "shared", "torch"):
@@ -477,7 +480,7 @@ for way in ("kept", "shared", "torch"):
         marks = "".join(".x"[skip] for skip in lonely[way]["skipped"][rank])
         scales = ", ".join(f"{scale:.0f}" for scale in lonely[way]["scale"][rank])
         print(f"  rank {rank}: {marks}  scale {scales}")
-    print("  relative error of the weights:", *(f"{e:.1e}" for e in lonely[way]["weights_error"]))
+    print("  relative error of the weights:", *(f"{e:.0e}" for e in lonely[way]["weights_error"]))
 
 # %% [markdown]
 r"""
@@ -905,7 +908,7 @@ differ from DDP's? This starts two processes again:
 
 # %% tags=["nbval-ignore-output"]
 fsdp, how = show_scene("fsdp2", timeout=30)
-print(fill(how, 76))
+print(fill(how, 70))
 
 # %% tags=["nbval-ignore-output"]
 for name, losses in fsdp["loss"].items():
@@ -935,7 +938,7 @@ Recorded with version 0.19.8, on two ranks. One run in FP32 will not agree with 
 
 # %% tags=["nbval-ignore-output"]
 zero, how = show_scene("deepspeed", live=False)
-print(fill(how, 76))
+print(fill(how, 70))
 
 # %%
 for name, losses in zero["loss"].items():
@@ -1242,7 +1245,8 @@ with task("t13_4"):
         config = {"optimizer": {"type": "Adam", "params": {"lr": 0.1}}}
         half = "both types" in plan or "static scale" in plan or pick((True, False))
         if "fp16 off" in plan:
-            config["fp16"] = {**pick(({}, {"enabled": False})), **scaled}
+            unused = pick(({}, {"loss_scale": 128}))
+            config["fp16"] = {**pick(({}, {"enabled": False})), **scaled, **unused}
         elif half:
             config["fp16"] = {"enabled": True, **scaled, **pick(({}, {"loss_scale": 0}))}
             if "static scale" in plan:
@@ -1321,10 +1325,10 @@ FSDP2:
 
 # %% tags=["nbval-ignore-output"]
 saved, how = show_scene("checkpoint_2_to_1", live=False)
-print(fill(how, 76))
+print(fill(how, 70))
 
 # %% tags=["nbval-ignore-output"]
-print(fill(f"files: {saved['files']}", 76))
+print(fill(f"files: {saved['files']}", 70))
 print("weights the same when loaded:", saved["same_weights_loaded"])
 print("optimizer state the same:", saved["same_optimizer_loaded"])
 for name, losses in saved["loss"].items():
@@ -1346,7 +1350,7 @@ steps. Which steps are computed twice?
 
 # %% tags=["nbval-ignore-output"]
 killed, how = show_scene("killed_rank", live=False)
-print(fill(how, 76))
+print(fill(how, 70))
 
 # %%
 for number, attempt in enumerate(killed["attempts"]):
