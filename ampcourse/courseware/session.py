@@ -12,6 +12,7 @@ from ampcourse.courseware.submission import Piece
 BATCH = 50
 HANGS = 2  # calls of one task that may run into the time limit before the rest is given up
 RESTARTS = 8
+PATIENCE = 10.0
 
 
 class OutOfTime(Exception):
@@ -27,6 +28,14 @@ class Run:
     whole: bool = True  # False once it cost a kernel: then statement by statement
     skip: set[int] = field(default_factory=set)
     refused: list[str] = field(default_factory=list)  # forbidden imports it tried
+    reached: int = 0  # the last statement that was begun
+
+    def blame(self, error: str) -> None:
+        """Note that the kernel was lost after the code had run, by its last statement perhaps."""
+        self.error = error
+        if not self.whole:
+            self.skip.add(self.reached)
+        self.whole = False
 
     def again(self) -> "Run":
         """Return a run of the same code that knows which statements cost a kernel."""
@@ -80,7 +89,7 @@ class Session:
     def refused(self) -> list[str]:
         """Return the forbidden modules that the code has asked for since the last request."""
         assert self.kernel is not None
-        seconds = self.left(self.limits.check)
+        seconds = self.left(max(self.limits.check, PATIENCE))  # this is no call of the learner's
         return self.kernel.evaluate([], seconds, seconds)[1]
 
     def drop(self) -> None:
@@ -102,8 +111,13 @@ class Session:
             self.ready()
             try:
                 self.play(run)
-                run.refused += self.refused()
             except KernelLost:
+                self.drop()
+                continue
+            try:
+                run.refused += self.refused()
+            except KernelLost as error:
+                run.blame(f"this cell {error}")
                 self.drop()
                 continue
             self.runs.append(run)
@@ -124,6 +138,7 @@ class Session:
         for index, statement in enumerate(statements(run.piece.text)):
             if index in run.skip:
                 continue
+            run.reached = index
             try:
                 if self.kernel.execute(statement, self.left(self.limits.cell)).status == "error":
                     return

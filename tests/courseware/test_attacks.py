@@ -330,6 +330,6 @@ def test_limits_are_told_in_seconds_of_one_call(
     sheet: Sheet, kernels: Kernels, hand_in: HandIn
 ) -> None:
     slow = "import time\ndef add_one(x):\n    time.sleep(0.7)\n    return x + 1"
-    limits = Limits(cell=5, check=3, notebook=60)  # six calls take longer than one may
+    limits = Limits(cell=5, check=2, notebook=60)  # four calls take longer than one may
     report = grade(sheet, hand_in({**RIGHT, "t90_1": slow}), limits, kernels)
     assert [task.score for task in report.tasks] == [2, 3]

@@ -190,7 +190,8 @@ def test_a_disaster_costs_no_marks_for_what_is_right(
 ) -> None:
     report = mark(hand_in(with_first(DISASTERS[kind])))
     assert scores(report) == [2, 3]
-    assert report.tasks[0].note  # the report tells what the cell did
+    # The report tells what the cell did; to print a gigabyte to nobody may end in time.
+    assert report.tasks[0].note or kind == "a gigabyte printed"
 
 
 def test_a_syntax_error_costs_its_own_task_only(mark: Mark, hand_in: HandIn) -> None:

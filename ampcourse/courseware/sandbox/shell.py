@@ -5,6 +5,7 @@ What the code prints goes nowhere, and nobody answers its questions.
 
 import builtins
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -33,6 +34,7 @@ def make() -> Any:
     config.InteractiveShell.colors = "NoColor"
     made: Any = InteractiveShell.instance(config=config, user_module=main)
     made.showtraceback = lambda *_, **__: None  # nobody reads it, and writing it takes long
+    made._tee = lambda channel: contextlib.nullcontext()  # else all output is kept in memory
     made.ask_exit = lambda: None
     builtins.input = no_input
     made.run_cell("pass")  # the first one takes longer
@@ -100,6 +102,9 @@ class Work:
         if error is None:
             return {"error": ""}
         told = agent.describe(error)
+        del error, result
+        self.shell.last_execution_result = None
+        gc.collect()  # what its frames held is needed for what comes next
         return {"error": f"{told['type']}: {told['message'][:MAX_ERROR]}"}
 
     def evaluate(self, calls: list[str]) -> dict[str, Any]:

@@ -34,8 +34,8 @@ class Wire:
     def send(self, message: dict[str, Any], seconds: float | None = None) -> None:
         """Send a message; raises Broken if the other side does not take it in time."""
         data = DUMPS(message).encode()
-        self.end.settimeout(seconds)
         try:
+            self.end.settimeout(seconds)
             self.end.sendall(LENGTH.pack(len(data)) + data)
         except OSError:
             raise Broken(UNABLE) from None
