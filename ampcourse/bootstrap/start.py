@@ -15,7 +15,11 @@ from ampcourse.bootstrap.venv import Venv
 EXTRAS = {
     "lab": frozenset({"lab"}),
     "build": frozenset({"lab"}),
+    "release": frozenset({"lab"}),
+    "collect": frozenset({"lab"}),
     "grade": frozenset({"lab"}),
+    "export": frozenset({"lab"}),
+    "check": frozenset({"lab"}),
     "diagnose": frozenset({"lab"}),
     "test": frozenset({"lab", "test"}),
     # These measure with what there is, on a machine that need not have Jupyter.
