@@ -1,5 +1,8 @@
 """What holds for every test."""
 
+import signal
+import threading
+
 try:
     from hypothesis import settings
 except ImportError:  # tests that need it say so themselves
@@ -8,3 +11,9 @@ else:
     # A busy machine is no failure; a hanging test is pytest-timeout's to end.
     settings.register_profile("ampcourse", deadline=None)
     settings.load_profile("ampcourse")
+
+# A job in the background is started with Ctrl-C ignored, and would hand that on to every process
+# that a test starts, in order to interrupt it.
+if threading.current_thread() is threading.main_thread():
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
