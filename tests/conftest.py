@@ -14,6 +14,6 @@ else:
 
 # A job in the background is started with Ctrl-C ignored, and would hand that on to every process
 # that a test starts, in order to interrupt it.
-if threading.current_thread() is threading.main_thread():
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+MAIN = threading.current_thread() is threading.main_thread()
+if MAIN and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
