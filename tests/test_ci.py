@@ -29,18 +29,19 @@ def test_ci_is_executable_and_stops_at_the_first_failure() -> None:
     assert commands()[0] == "set -euo pipefail"
 
 
-def test_ci_installs_nothing_but_chromium() -> None:
+def test_ci_installs_nothing_but_chromium_and_bubblewrap() -> None:
     installs = [line for line in commands() if re.search(r"\binstall\b", line)]
     assert len(installs) == 1
     assert installs[0].startswith("apt-get install")
-    words = installs[0].removesuffix("</dev/null").split()[2:]
-    assert [word for word in words if not word.startswith("-")] == ["chromium"]
+    assert '"$package"' in installs[0]
+    named = re.findall(r"missing\+=\((\w+)\)", SCRIPT.read_text("utf-8"))
+    assert named == ["chromium", "bubblewrap"]
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
-@pytest.mark.parametrize("present", [True, False])
-def test_ci_installs_chromium_only_if_it_is_missing(tmp_path: Path, present: bool) -> None:
-    for name in ["apt-get", "python3", *(["chromium"] if present else [])]:
+@pytest.mark.parametrize("present", [("chromium", "bwrap"), ("bwrap",), ("chromium",), ()])
+def test_ci_installs_only_what_is_missing(tmp_path: Path, present: tuple[str, ...]) -> None:
+    for name in ["apt-get", "python3", *present]:
         stub = tmp_path / name
         stub.write_text(f'#!/bin/sh\necho {name} "$@" in "$PWD"\n')
         stub.chmod(0o755)
@@ -57,4 +58,6 @@ def test_ci_installs_chromium_only_if_it_is_missing(tmp_path: Path, present: boo
     lines = result.stdout.splitlines()
     assert result.returncode == 0, result.stderr
     assert lines[-1] == f"python3 -m ampcourse test in {ROOT}"
-    assert any("chromium" in line for line in lines) is not present
+    for package, command in {"chromium": "chromium", "bubblewrap": "bwrap"}.items():
+        installed = any(package in line.split() for line in lines)
+        assert installed is (command not in present)
