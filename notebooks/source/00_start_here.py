@@ -450,8 +450,8 @@ almost anywhere. Ask of each number what it was measured against.
 ## Where next
 
 Why 16 bits can be enough, and where they are not, starts with what the bits mean:
-[01_floating_point](01_floating_point.ipynb). Lessons 01 to 14 take about an hour each, and
-there are three paths through them:
+[01_floating_point](01_floating_point.ipynb). Lessons 01 to 14 take from one hour to
+two and a half, each says how long, and there are three paths through them:
 
 - *An afternoon:* [01 floating point](01_floating_point.ipynb) ·
   [05 loss scaling](05_loss_scaling.ipynb) · [06 GradScaler](06_grad_scaler.ipynb) ·
