@@ -40,6 +40,12 @@ def parser() -> argparse.ArgumentParser:
     build.add_argument("--check", action="store_true", help="only say what is not up to date")
     build.set_defaults(run=run_build)
     add_classroom(commands)
+    slides = commands.add_parser("slides", help="build the lessons' decks, as HTML and PDF")
+    slides.add_argument("decks", nargs="*", metavar="NN", help="which decks; all if none")
+    slides.add_argument("--pdf", action="store_true", help="print each one, too, by Chromium")
+    slides.add_argument("--open", action="store_true", help="open the first one in the browser")
+    slides.add_argument("--out", type=Path, metavar="FOLDER", help="build/slides in the clone")
+    slides.set_defaults(run=run_slides)
     diagnose = commands.add_parser("diagnose", help="run a training script, say what is wrong")
     diagnose.add_argument("script", type=Path, metavar="SCRIPT")
     diagnose.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its own")
@@ -167,6 +173,13 @@ def run_build(options: argparse.Namespace) -> int:
         print(f"building {slug}", flush=True)
         build(course, slug)
     return 0
+
+
+def run_slides(options: argparse.Namespace) -> int:
+    """Build decks."""
+    from ampcourse.slides import command
+
+    return command.run(options)
 
 
 def run_grade(options: argparse.Namespace) -> int:

@@ -21,6 +21,7 @@ EXTRAS = {
     "export": frozenset({"lab"}),
     "check": frozenset({"lab"}),
     "diagnose": frozenset({"lab"}),
+    "slides": frozenset({"lab"}),
     "test": frozenset({"lab", "test"}),
     # These measure with what there is, on a machine that need not have Jupyter.
     "benchmark": frozenset(),

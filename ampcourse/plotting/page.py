@@ -8,7 +8,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from ampcourse.plotting.style import RC
+from ampcourse.plotting.style import settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +68,7 @@ def figure_svg(figure: Figure) -> str:
     from matplotlib import pyplot
 
     buffer = io.StringIO()
-    with matplotlib.rc_context(dict(RC)):  # type: ignore[arg-type]
+    with matplotlib.rc_context(settings()):  # type: ignore[arg-type]
         figure.savefig(buffer, format="svg", metadata=_NO_METADATA)
     pyplot.close(figure)  # else the inline backend would show it a second time, without alt
     svg = buffer.getvalue()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
@@ -95,6 +97,24 @@ RC: Mapping[str, object] = MappingProxyType(
     }
 )
 
+_LETTERS = ContextVar("letters", default=1.0)
+
+
+@contextmanager
+def lettering(factor: float) -> Iterator[None]:
+    """Draw with letters `factor` times the usual size, as for a slide that is read from afar."""
+    token = _LETTERS.set(factor)
+    try:
+        yield
+    finally:
+        _LETTERS.reset(token)
+
+
+def settings() -> dict[str, object]:
+    """Return `RC` with the letters' size of now."""
+    sizes = {"font.size": 10, "axes.titlesize": 11}
+    return dict(RC) | {name: size * _LETTERS.get() for name, size in sizes.items()}
+
 
 def styled(draw: Callable[P, R]) -> Callable[P, R]:
     """Decorate a drawing function: all it draws follows `RC`.
@@ -107,7 +127,7 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         import matplotlib
 
-        with matplotlib.rc_context(dict(RC)):  # type: ignore[arg-type]
+        with matplotlib.rc_context(settings()):  # type: ignore[arg-type]
             return draw(*args, **kwargs)
 
     return wrapper

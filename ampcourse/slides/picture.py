@@ -1,0 +1,46 @@
+"""Put a figure into a slide: inline SVG that takes the slide's colours and has a name."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import TYPE_CHECKING
+
+from ampcourse.plotting import style
+from ampcourse.plotting.page import figure_svg
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Inside an SVG these are replaced by variables of theme.css, so that dark slides have dark figures.
+_COLOURS = {
+    style.BLUE: "--blue",
+    style.VERMILLION: "--vermillion",
+    style.GREEN: "--green",
+    style.PURPLE: "--purple",
+    style.INK: "--ink",
+    style.GREY: "--soft",
+    style.RULE: "--rule",
+    style.CARD: "--paper",
+}
+
+
+def inline_svg(ax_or_figure: Axes | Figure, alt: str, prefix: str) -> str:
+    """Return the figure as an `<svg role="img">` that is called `alt`.
+
+    `prefix` sets its element ids apart from those of the deck's other figures: a reference into
+    a slide that is not shown would come to nothing. Raises ValueError for an empty `alt`.
+    """
+    text = " ".join(alt.split())
+    if not text:
+        raise ValueError("alt='' says nothing: describe in a sentence what the figure shows")
+    svg = figure_svg(ax_or_figure if hasattr(ax_or_figure, "savefig") else ax_or_figure.figure)
+    svg = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", svg, flags=re.S)
+    svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
+    svg = re.sub(r'(xlink:href="|url\()#', rf"\1#{prefix}-", svg)
+    for colour, variable in _COLOURS.items():
+        svg = re.sub(rf"{colour}\b", f"var({variable})", svg, flags=re.I)
+    size = r'<svg ([^>]*?)width="[^"]*"([^>]*?)height="[^"]*"|<svg ([^>]*?)height="[^"]*"([^>]*?)width="[^"]*"'
+    svg = re.sub(size, lambda found: "<svg " + "".join(filter(None, found.groups())), svg, count=1)
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(text)}" ', 1)
