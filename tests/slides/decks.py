@@ -1,0 +1,19 @@
+"""The decks that exist, built once a session, and a browser that refuses the network."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from ampcourse.slides.command import build, select
+from ampcourse.slides.deck import Deck, read_deck
+
+ROOT = Path(__file__).parents[2]
+DECKS = select(ROOT, [])
+
+
+@cache
+def built(path: Path, out: Path) -> tuple[Deck, Path]:
+    """Return a deck and its page, built into `out`."""
+    deck = read_deck(path)
+    return deck, build(deck, ROOT, out)
