@@ -68,9 +68,11 @@ _PAGE = """<!DOCTYPE html>
 {css}</style>
 </head>
 <body>
-<main class="reveal">
+<main>
+<div class="reveal">
 <div class="slides">
 {slides}
+</div>
 </div>
 </main>
 <!-- reveal.js 5.2.1:

@@ -69,8 +69,6 @@ def _flags(profile: str) -> list[str]:
         "--disable-component-update",
         "--disable-sync",
         "--no-pdf-header-footer",
-        # Time for reveal.js to lay out its pages, in the browser's own time.
-        "--virtual-time-budget=10000",
         f"--user-data-dir={profile}",
     ]
     # Chromium's own sandbox refuses to work for root, as in a container.

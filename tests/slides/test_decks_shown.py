@@ -33,9 +33,11 @@ OVERFLOW = """() => {
 # Text of a figure in pixels of the slide, which is 720 high.
 SMALLEST = """() => {
   const scale = document.querySelector(".present .slide").getBoundingClientRect().height / 720;
-  const sizes = [...document.querySelectorAll(".present .content svg text")]
+  const texts = ":is(text:not(:has(tspan)), tspan:first-child)";
+  const turned = (part) => { const m = part.getScreenCTM(); return Math.hypot(m.a, m.b); };
+  const sizes = [...document.querySelectorAll(`.present .content svg ${texts}`)]
     .filter((text) => getComputedStyle(text.closest("svg").parentElement).display !== "none")
-    .map((text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a / scale);
+    .map((text) => parseFloat(getComputedStyle(text).fontSize) * turned(text) / scale);
   return Math.min(...sizes, 99);
 }"""
 

@@ -21,6 +21,17 @@
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   light(printing ? "light" : (asked.get("theme") ?? (dark ? "dark" : "light")));
 
+  // On paper nothing moves: theme.css alone lays the pages out, so that Chromium can print them
+  // from the command line, where it does not wait for a script's animation frames.
+  if (printing) {
+    // "print-pdf" keeps off reveal.css's own rules for paper, which take the slides apart.
+    document.documentElement.classList.add("paper", "print-pdf");
+    const page = document.createElement("style");
+    page.textContent = `@page { size: ${width()}px 720px; margin: 0; }`;
+    document.head.append(page);
+    return;
+  }
+
   Reveal.initialize({
     width: width(),
     height: 720,
@@ -29,14 +40,10 @@
     hash: true,
     transition: "none",
     backgroundTransition: "none",
-    pdfSeparateFragments: false,
-    pdfMaxPagesPerSlide: 1,
     plugins: [RevealNotes],
   });
   Reveal.addKeyBinding({ keyCode: 84, key: "T", description: "Light or dark" }, () =>
     light(document.documentElement.dataset.theme === "dark" ? "light" : "dark"),
   );
-  if (!printing) {
-    addEventListener("resize", () => Reveal.configure({ width: width() }));
-  }
+  addEventListener("resize", () => Reveal.configure({ width: width() }));
 })();
