@@ -46,7 +46,16 @@ PARTS = {
     "slides": {"courseware", "plotting"},
     "bootstrap": set(),
     "launch": {"bootstrap", "courseware"},
-    "cli": {"benchmark", "bootstrap", "classroom", "launch", "courseware", "diagnose", "report", "slides"},
+    "cli": {
+        "benchmark",
+        "bootstrap",
+        "classroom",
+        "launch",
+        "courseware",
+        "diagnose",
+        "report",
+        "slides",
+    },
     "__main__": {"bootstrap", "cli"},
     "__init__": set(),
 }

@@ -41,6 +41,7 @@ def inline_svg(ax_or_figure: Axes | Figure, alt: str, prefix: str) -> str:
     svg = re.sub(r'(xlink:href="|url\()#', rf"\1#{prefix}-", svg)
     for colour, variable in _COLOURS.items():
         svg = re.sub(rf"{colour}\b", f"var({variable})", svg, flags=re.I)
-    size = r'<svg ([^>]*?)width="[^"]*"([^>]*?)height="[^"]*"|<svg ([^>]*?)height="[^"]*"([^>]*?)width="[^"]*"'
-    svg = re.sub(size, lambda found: "<svg " + "".join(filter(None, found.groups())), svg, count=1)
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(text)}" ', 1)
+    opening, rest = svg.split(">", 1)
+    opening = re.sub(r' (width|height)="[^"]*"', "", opening)  # the slide decides how large
+    name = f'<svg role="img" aria-label="{escape(text)}" '
+    return opening.replace("<svg ", name, 1) + ">" + rest
