@@ -54,7 +54,7 @@ def figure_html(ax_or_figure: Axes | Figure, alt: str) -> str:
     so it reads the same under a dark theme. Raises as `show` does.
     """
     text = _checked_alt(alt)
-    svg = figure_svg(_checked_figure(ax_or_figure))
+    svg = figure_svg(checked_figure(ax_or_figure))
     data = base64.b64encode(svg.encode()).decode()
     return (
         f'<img role="img" alt="{escape(text)}" src="data:image/svg+xml;base64,{data}" '
@@ -85,7 +85,8 @@ def _checked_alt(alt: str) -> str:
     return " ".join(alt.split())
 
 
-def _checked_figure(ax_or_figure: Axes | Figure) -> Figure:
+def checked_figure(ax_or_figure: Axes | Figure) -> Figure:
+    """Return the figure that Axes sit on, or the figure itself; raise TypeError for others."""
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from ampcourse.plotting import style
-from ampcourse.plotting.page import figure_svg
+from ampcourse.plotting.page import checked_figure, figure_svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ def inline_svg(ax_or_figure: Axes | Figure, alt: str, prefix: str) -> str:
     text = " ".join(alt.split())
     if not text:
         raise ValueError("alt='' says nothing: describe in a sentence what the figure shows")
-    svg = figure_svg(ax_or_figure if hasattr(ax_or_figure, "savefig") else ax_or_figure.figure)
+    svg = figure_svg(checked_figure(ax_or_figure))
     svg = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", svg, flags=re.S)
     svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
     svg = re.sub(r'(xlink:href="|url\()#', rf"\1#{prefix}-", svg)

@@ -88,7 +88,7 @@ def test_letters_of_figures_can_be_read_from_the_last_row(
 def test_axe_finds_nothing(deck: Any, offline: Any, theme: str) -> None:
     page, _ = offline
     shown(page, deck, query=f"?theme={theme}")
-    found = {name: violations(page, "document") for name in each_slide(page, deck[0])}
+    found = {name: violations(page, "body") for name in each_slide(page, deck[0])}
     assert {name: rules for name, rules in found.items() if rules} == {}
 
 
