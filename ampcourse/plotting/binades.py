@@ -26,8 +26,9 @@ def binades(
 
     A stretch is (name, its numbers in order, the gap between them); the name begins with
     "subnormal" or "binade". The gap of the last one that is shown is written over it; if
-    `shown` is None, over all that are wide enough for words. The axis is that of all stretches, so that steps fit together.
-    Raises ValueError for a `shown` that is not 1 to the number of stretches.
+    `shown` is None, over all that are wide enough for words. The axis is that of all stretches,
+    so that steps fit together. Raises ValueError for a `shown` that is not 1 to the number of
+    stretches.
     """
     last = len(stretches) if shown is None else shown
     if not 1 <= last <= len(stretches):
