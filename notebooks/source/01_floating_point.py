@@ -651,6 +651,13 @@ with task("t01_4"):
         else:
             traps[missed] = below_top
         check(f"len(finite_values({name}))", n, count, traps)
+        thin = "" if step == 1 else f"[::{step}]"
+        call = f"sorted(float(v) for v in finite_values({name}) if 0 < v < inf){thin}"
+        smallest = [v / 2 for v in positive[: 2**m - 1]]  # with the exponent 0 - bias
+        traps = {subnormal: sorted(smallest + positive[2**m - 1 :])[::step]}
+        check(call, positive[::step], values, traps)
+        if n > 60_000:
+            continue  # twice is enough: each call makes the whole list
         call = f"len(finite_values({name})) == {n - 1}, 0.0 in finite_values({name})"
         traps = {
             "zero belongs in the list": (True, False),
@@ -661,11 +668,6 @@ with task("t01_4"):
         twins += " == sorted(v for v in values if v > 0)"
         traps = {"the sign bit gives every number a negative twin": False}
         check(twins, True, count, traps)
-        thin = "" if step == 1 else f"[::{step}]"
-        call = f"sorted(float(v) for v in finite_values({name}) if 0 < v < inf){thin}"
-        smallest = [v / 2 for v in positive[: 2**m - 1]]  # with the exponent 0 - bias
-        traps = {subnormal: sorted(smallest + positive[2**m - 1 :])[::step]}
-        check(call, positive[::step], values, traps)
         ascending = f"values = list(finite_values({name}))\nreturn values == sorted(values)"
         check(ascending, True, order)
     ### END HIDDEN TESTS
