@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from ampcourse.plotting.style import BLUE, GREEN, GREY, INK, PURPLE, VERMILLION, new_axes
+from ampcourse.plotting.style import BLUE, GREEN, GREY, INK, PURPLE, VERMILLION, new_axes, styled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,12 +27,15 @@ _LOOKS = (
 _LABEL_HEIGHT = 0.06
 
 
+@styled
 def error_growth(
-    curves: Mapping[str, Sequence[tuple[int, float]]], unit: str = "relative error"
+    curves: Mapping[str, Sequence[tuple[int, float]]],
+    unit: str = "relative error",
+    terms: str = "number of products, K",
 ) -> Axes:
-    """Return one line per accumulator over the number of products, both axes in powers of two.
+    """Return one line per accumulator over the number of terms, both axes in powers of two.
 
-    `curves` maps a label to (number of products, error) pairs; errors of 0 are left out, since a
+    `curves` maps a label to (number of terms, error) pairs; errors of 0 are left out, since a
     logarithmic axis has no place for them. Each label stands at the end of its line, or just above
     the label below it where lines end together.
     """
@@ -41,16 +44,16 @@ def error_growth(
     ax.set_yscale("log", base=2)
     ends: dict[str, tuple[int, float, str]] = {}
     for (label, points), (colour, marker, dashes) in zip(curves.items(), cycle(_LOOKS)):
-        shown = [(terms, error) for terms, error in points if error > 0]
+        shown = [(count, error) for count, error in points if error > 0]
         if shown:
             xs, ys = zip(*shown, strict=True)
             ax.plot(xs, ys, dashes, color=colour, marker=marker, markersize=5, label=label)
             ends[label] = (xs[-1], ys[-1], colour)
     _label(ax, ends)
-    ax.set_xticks(sorted({terms for points in curves.values() for terms, _ in points}))
+    ax.set_xticks(sorted({count for points in curves.values() for count, _ in points}))
     ax.grid(True)
     ax.set_xlim(right=ax.get_xlim()[1] * 6)  # room for the labels
-    ax.set_xlabel("number of products, K")
+    ax.set_xlabel(terms)
     ax.set_ylabel(unit)
     return ax
 

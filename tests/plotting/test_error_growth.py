@@ -47,5 +47,10 @@ def test_both_axes_count_in_powers_of_two() -> None:
     assert ax.get_ylabel() == "error in ulps"
 
 
+def test_the_axes_say_what_is_added() -> None:
+    assert error_growth(CURVES).get_xlabel() == "number of products, K"
+    assert error_growth(CURVES, terms="ranks").get_xlabel() == "ranks"
+
+
 def test_the_figure_is_small_on_the_page() -> None:
     assert len(figure_html(error_growth(CURVES), "two lines that rise")) < 60_000
