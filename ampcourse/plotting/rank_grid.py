@@ -19,9 +19,9 @@ WORDS = {"step": "step"}
 #: cue, a thick dashed line beside its colour. Other words have the look of "".
 LOOKS: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
     {
-        "inf": (CARD, VERMILLION, "--", INK),
+        "not": (CARD, VERMILLION, "--", INK),
         "skip": (CARD, VERMILLION, "--", INK),
-        "killed": (CARD, VERMILLION, "--", INK),
+        "dies": (CARD, VERMILLION, "--", INK),
         "saved": (BLUE, BLUE, "-", CARD),
         "": (CARD, RULE, "-", INK),
     }
@@ -32,7 +32,7 @@ LOOKS: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
 def rank_grid(rows: Mapping[str, Sequence[str]], groups: Sequence[int] = ()) -> Axes:
     """Return a table of cells: `rows` maps a label to what happened in each step, from step 0.
 
-    A cell with an empty text stays blank, with its place kept. `groups` are the numbers of rows
+    A cell with an empty text stays blank, with its place kept; one may have several lines. `groups` are the numbers of rows
     after which there is a gap. Raises ValueError for no rows, and for rows of different lengths.
     """
     lengths = {len(cells) for cells in rows.values()}
@@ -40,10 +40,11 @@ def rank_grid(rows: Mapping[str, Sequence[str]], groups: Sequence[int] = ()) -> 
         raise ValueError(f"rows of {sorted(lengths)} cells: give rows, all of the same steps")
     steps = lengths.pop()
     places = [y + 0.35 * sum(y >= after for after in groups) for y in range(len(rows))]
-    ax = new_axes(height=0.7 + 0.42 * len(rows))
+    lines = 1 + max(text.count("\n") for cells in rows.values() for text in cells)
+    ax = new_axes(height=0.7 + (0.22 + 0.2 * lines) * len(rows))
     for y, cells in zip(places, rows.values(), strict=True):
         for x, text in enumerate(cells):
-            if text:
+            if text.strip():
                 _cell(ax, x, y, text)
     ax.set_xticks([x + 0.5 for x in range(steps)], [str(x) for x in range(steps)])
     ax.set_xlabel(WORDS["step"])
@@ -59,7 +60,7 @@ def rank_grid(rows: Mapping[str, Sequence[str]], groups: Sequence[int] = ()) -> 
 def _cell(ax: Axes, x: int, y: float, text: str) -> None:
     from matplotlib.patches import Rectangle
 
-    fill, edge, line, ink = LOOKS.get(text.split()[0], LOOKS[""])
+    fill, edge, line, ink = LOOKS.get(text.replace(",", " ").split()[0], LOOKS[""])
     look: dict[str, Any] = {"facecolor": fill, "edgecolor": edge, "linestyle": line}
     wide = 2.2 if edge == VERMILLION else 1.2
     ax.add_patch(Rectangle((x + 0.05, y + 0.1), 0.9, 0.8, linewidth=wide, **look))

@@ -8,8 +8,8 @@ from ampcourse.plotting.page import checked_figure
 from ampcourse.plotting.rank_grid import LOOKS, rank_grid
 
 ROWS = {
-    "rank 0": ("finite", "skip 512", ""),
-    "rank 1": ("saved", "inf", "killed"),
+    "rank 0": ("finite", "skip, 512", ""),
+    "rank 1": ("saved", "not finite", "dies"),
 }
 
 
@@ -20,10 +20,10 @@ def test_each_cell_says_what_its_rank_did_in_its_step() -> None:
     }
     assert found == {
         (0, 0): "finite",
-        (1, 0): "skip 512",
+        (1, 0): "skip, 512",
         (0, 1): "saved",
-        (1, 1): "inf",
-        (2, 1): "killed",
+        (1, 1): "not finite",
+        (2, 1): "dies",
     }
 
 
@@ -39,16 +39,22 @@ def test_an_alarm_differs_by_colour_and_by_its_line() -> None:
         text.get_text(): (to_hex(patch.get_edgecolor()), patch.get_linestyle())
         for text, patch in zip(rank_grid(ROWS).texts, rank_grid(ROWS).patches, strict=True)
     }
-    alarms = {looks[text] for text in ("skip 512", "inf", "killed")}
-    assert alarms == {(LOOKS["inf"][1].lower(), "--")}
+    alarms = {looks[text] for text in ("skip, 512", "not finite", "dies")}
+    assert alarms == {(LOOKS["not"][1].lower(), "--")}
     assert not {line for _, line in alarms} & {looks["finite"][1], looks["saved"][1]}
 
 
 def test_blank_cells_keep_the_size_of_the_figure() -> None:
     blank = {label: ["", "", ""] for label in ROWS}
-    figures = [checked_figure(rank_grid(rows)) for rows in (ROWS, blank)]
+    one_line = {label: ["finite"] * 3 for label in ROWS}
+    figures = [checked_figure(rank_grid(rows)) for rows in (one_line, blank)]
     assert figures[0].get_size_inches().tolist() == figures[1].get_size_inches().tolist()
     assert not list(rank_grid(blank).patches) + list(rank_grid(blank).texts)
+
+
+def test_cells_of_two_lines_are_higher() -> None:
+    one, two = (checked_figure(rank_grid({"rank 0": [text]})) for text in ("ok", "ok\n512"))
+    assert two.get_size_inches()[1] > one.get_size_inches()[1]
 
 
 def test_groups_stand_apart() -> None:
