@@ -12,6 +12,9 @@ from ampcourse.slides.deck import Deck, DeckError, read_deck
 from ampcourse.slides.page import deck_html
 from ampcourse.slides.pdf import print_pdf
 
+#: The one deck that belongs to no lesson: the course as its teacher shows it first.
+FIRST_HOUR = "first_hour"
+
 
 def run(options: argparse.Namespace) -> int:
     """Build the decks asked for; 0, or an error that names the slide."""
@@ -40,18 +43,21 @@ def build(deck: Deck, root: Path, out: Path) -> Path:
 
 
 def select(root: Path, names: Sequence[str]) -> list[Path]:
-    """Return the decks that `names` mean, numbers or full names; all for no names."""
-    decks = sorted((root / "slides").glob("[0-9][0-9]_*.md"))
-    chosen = []
-    for name in names:
-        found = [path for path in decks if name in (path.stem, path.stem[:2])]
-        if not found:
-            told = ", ".join(path.stem for path in decks) or "none"
-            raise DeckError(f"no deck {name!r}; there are: {told}")
-        chosen += found
+    """Return the decks that `names` mean, lesson numbers or full names; all for no names.
+
+    The lessons' decks come in their order, `FIRST_HOUR` behind them. Raises DeckError for a name
+    that no deck has, and where there are no decks.
+    """
+    folder = root / "slides"
+    lessons = sorted(folder.glob("[0-9][0-9]_*.md"))
+    decks = [*lessons, *folder.glob(f"{FIRST_HOUR}.md")]
     if not decks:
-        raise DeckError(f"no decks in {root / 'slides'}: building slides needs a clone")
-    return chosen or decks
+        raise DeckError(f"no decks in {folder}: building slides needs a clone")
+    called = {path.stem: path for path in decks} | {path.stem[:2]: path for path in lessons}
+    if unknown := [name for name in names if name not in called]:
+        told = ", ".join(path.stem for path in decks)
+        raise DeckError(f"no deck {unknown[0]!r}; there are: {told}")
+    return [called[name] for name in names] or decks
 
 
 def _counted(deck: Deck, pdf: Path, pages: int) -> None:

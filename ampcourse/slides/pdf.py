@@ -42,6 +42,7 @@ def print_pdf(page: Path, pdf: Path) -> int:
     where it wrote nothing.
     """
     browser = find_browser()
+    pdf.unlink(missing_ok=True)  # else the pages of an earlier call would be counted
     with tempfile.TemporaryDirectory() as profile:
         done = subprocess.run(
             [browser, *_flags(profile), f"--print-to-pdf={pdf}", f"{page.as_uri()}?print-pdf"],

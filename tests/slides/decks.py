@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from ampcourse.slides.command import build, select
+from ampcourse.slides.command import FIRST_HOUR, build, select
 from ampcourse.slides.deck import Deck, read_deck
 
 ROOT = Path(__file__).parents[2]
 DECKS = select(ROOT, [])
+LESSONS = [path for path in DECKS if path.stem != FIRST_HOUR]
 
 
 @cache
