@@ -7,7 +7,17 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from ampcourse.plotting.style import BLUE, GREEN, INK, VERMILLION, WIDTH, new_axes, styled
+from ampcourse.plotting.style import (
+    BLUE,
+    GREEN,
+    INK,
+    LETTERS,
+    VERMILLION,
+    WIDTH,
+    new_axes,
+    small,
+    styled,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +39,8 @@ def speedups(results: Sequence[Result], guess: Mapping[str, float | None] | None
     ValueError for a guess that is no factor above 0.
     """
     guesses = _checked(guess or {})
-    ax = new_axes(WIDTH, 0.9 + 0.42 * len(results))
+    grown = small() / LETTERS["small"]  # names of two long lines: the figure grows with them
+    ax = new_axes(grown * WIDTH, grown * (0.9 + 0.42 * len(results)))
     rows = range(len(results) - 1, -1, -1)
     ax.set_xscale("log", base=2)
     ax.axvline(1, color=INK, linewidth=1.2)

@@ -10,6 +10,7 @@ import pytest
 
 from ampcourse.benchmark import Measurement, Result, records
 from ampcourse.plotting.speedups import speedups
+from ampcourse.plotting.style import lettering
 
 
 def result(hardware: str, factor: float, kind: Any = "measured") -> Any:
@@ -86,3 +87,15 @@ def test_drawing_raises_no_warning() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         speedups([result("a", 2.0)]).figure.canvas.draw()
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.3])
+def test_names_of_rows_lie_apart_in_the_letters_of_a_slide_too(factor: float) -> None:
+    with lettering(factor):
+        ax = speedups(records())
+    ax.figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
+    assert all(upper.y0 >= lower.y1 for upper, lower in zip(boxes, boxes[1:], strict=False))
+    ticks = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_text()]
+    inside = [box for box in ticks if ax.bbox.x0 <= (box.x0 + box.x1) / 2 <= ax.bbox.x1]
+    assert all(left.x1 <= right.x0 for left, right in zip(inside, inside[1:], strict=False))
