@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from ampcourse.plotting.style import BLUE, GREY, INK, VERMILLION, WIDTH, new_axes, styled
+from ampcourse.plotting.style import BLUE, GREY, INK, VERMILLION, WIDTH, new_axes, small, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,5 +99,5 @@ def _draw(ax: Axes, place: int, bar: RateBar) -> None:
         xytext=(9, 0),
         textcoords="offset points",
         va="center",
-        fontsize=9,
+        fontsize=small(),
     )

@@ -9,9 +9,11 @@ from ampcourse.plotting.style import (
     CARD,
     GREY,
     INK,
+    PALE,
     RULE,
     VERMILLION,
     new_axes,
+    small,
     styled,
 )
 
@@ -20,13 +22,11 @@ if TYPE_CHECKING:
 
     from ampcourse.dynamic_range import ScaledView
 
-_PALE = "#A6CCE3"  # BLUE over white
-
 # Place of a bar → face, edge and hatch, as in the gradient window (widgets/static): what the
 # format keeps is blue, what it loses is hatched in red. The hatch tells it without colour.
 _LOOKS = {
-    "below": (_PALE, BLUE, None),
-    "subnormal": (_PALE, BLUE, None),
+    "below": (PALE, BLUE, None),
+    "subnormal": (PALE, BLUE, None),
     "normal": (BLUE, CARD, None),
     "above": (CARD, VERMILLION, "xxxx"),
 }
@@ -127,7 +127,9 @@ def _draw_window(ax: Axes, view: ScaledView, span: tuple[float, float], top: flo
         if place in ("subnormal", "normal"):
             ax.axvspan(left, right, color=RULE, alpha=0.4, zorder=0, linewidth=0)
         if right - left > _WORD * (span[1] - span[0]):
-            ax.text((left + right) / 2, top * 0.985, WORDS[place], ha="center", va="top", size=9)
+            ax.text(
+                (left + right) / 2, top * 0.985, WORDS[place], ha="center", va="top", size=small()
+            )
 
 
 def _label(ax: Axes, view: ScaledView, low: int, high: int) -> None:
@@ -137,7 +139,9 @@ def _label(ax: Axes, view: ScaledView, low: int, high: int) -> None:
     ax.set_xticks([tick for tick in range(low, high + 1) if tick % step == 0])
     scale = f" × 2^{view.shift}" if view.shift else ""
     ax.set_title(f"{view.label}{scale} in {view.format}".strip(), pad=24)
-    ax.legend(loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=3, fontsize=9, borderpad=0.2)
+    ax.legend(
+        loc="lower left", bbox_to_anchor=(-0.01, 0.99), ncols=3, fontsize=small(), borderpad=0.2
+    )
 
 
 def _limits(view: ScaledView) -> tuple[int, int]:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ampcourse.plotting.style import BLUE, CARD, FORMATS, GREY, INK, VERMILLION, new_axes
+from ampcourse.plotting.style import (
+    BLUE,
+    CARD,
+    FORMATS,
+    GREY,
+    INK,
+    VERMILLION,
+    new_axes,
+    styled,
+    text_shade,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,6 +29,7 @@ _TICKS = {
 }
 
 
+@styled
 def number_line(rows: Mapping[str, Sequence[tuple[float, str]]]) -> Axes:
     """Return one line of ticks per row: `rows` maps a label to its (value, kind) pairs.
 
@@ -42,6 +53,7 @@ def number_line(rows: Mapping[str, Sequence[tuple[float, str]]]) -> Axes:
     return ax
 
 
+@styled
 def gaps(curves: Mapping[str, Sequence[tuple[int, int, int]]]) -> Axes:
     """Return a staircase per format: the distance from a number to its neighbour.
 
@@ -51,8 +63,10 @@ def gaps(curves: Mapping[str, Sequence[tuple[int, int, int]]]) -> Axes:
     for name, steps in curves.items():
         edges = [low for low, _, _ in steps] + [steps[-1][1]]
         heights = [gap for _, _, gap in steps]
-        ax.stairs(heights, edges, baseline=None, linewidth=2, color=FORMATS[name])
-        ax.text(edges[-1] + 0.4, heights[-1], name, color=FORMATS[name], va="center", weight="bold")
+        colour = FORMATS[name]
+        ax.stairs(heights, edges, baseline=None, linewidth=2, color=colour)
+        end = (edges[-1] + 0.4, heights[-1])
+        ax.text(*end, name, color=text_shade(colour), va="center", weight="bold")
     ax.grid(True)
     ax.margins(x=0.08)
     ax.set_xlabel("size of the number: exponent of two")
@@ -60,6 +74,7 @@ def gaps(curves: Mapping[str, Sequence[tuple[int, int, int]]]) -> Axes:
     return ax
 
 
+@styled
 def ranges(rows: Mapping[str, tuple[float, float, float]]) -> Axes:
     """Return one bar per format, from its smallest positive number to its largest.
 

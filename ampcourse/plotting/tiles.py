@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ampcourse.plotting.style import BLUE, CARD, GREEN, GREY, INK, VERMILLION, new_axes
+from ampcourse.plotting.style import BLUE, CARD, GREEN, GREY, INK, VERMILLION, new_axes, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _TILES = {"A": (BLUE, "////"), "B": (GREEN, "\\\\\\\\"), "D": (VERMILLION, "xxxx")}
 
 
+@styled
 def tiles(m: int, n: int, k: int, tile: tuple[int, int, int]) -> Axes:
     """Return A (m × k) beside D (m × n) and B (k × n) above it, with one tile of each hatched.
 

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ampcourse.plotting.style import CARD, GREY, INK, VERMILLION, new_axes, styled
+from ampcourse.plotting.style import CARD, FORMATS, GREY, INK, new_axes, styled, text_shade
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from matplotlib.axes import Axes
 
-# Blue for FP32 and green for 16 bits, as the widget `type_flow` has it (widgets/static/theme.css).
-#: Format → the colour of its cells and of the text in them; the text names the format.
-CELLS: Mapping[str, tuple[str, str]] = {
-    "fp32": ("#0067A3", CARD),
-    "fp16": ("#00714F", CARD),
-    "bf16": (VERMILLION, CARD),
-}
+#: Format → the fill of its cells, whose white text names it; as in the widget `type_flow`.
+CELLS: Mapping[str, str] = {name: text_shade(FORMATS[name]) for name in ("fp32", "fp16", "bf16")}
 
 
 @styled
@@ -47,6 +42,6 @@ def type_grid(columns: Mapping[str, Mapping[str, str]]) -> Axes:
 def _cell(ax: Axes, x: int, y: int, text: str) -> None:
     from matplotlib.patches import Rectangle
 
-    fill, ink = CELLS.get(text, (CARD, GREY))
+    fill, ink = (CELLS[text], CARD) if text in CELLS else (CARD, GREY)
     ax.add_patch(Rectangle((x + 0.03, y + 0.06), 0.94, 0.88, facecolor=fill, edgecolor="none"))
     ax.text(x + 0.5, y + 0.52, text, ha="center", va="center", color=ink)

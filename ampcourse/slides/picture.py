@@ -14,16 +14,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Inside an SVG these are replaced by variables of theme.css, so that dark slides have dark figures.
-_COLOURS = {
-    style.BLUE: "--blue",
-    style.VERMILLION: "--vermillion",
-    style.GREEN: "--green",
-    style.PURPLE: "--purple",
-    style.INK: "--ink",
-    style.GREY: "--soft",
-    style.RULE: "--rule",
-    style.CARD: "--paper",
-}
+_COLOURS = (
+    {hue.text: f"--{name}-text" for name, hue in style.HUES.items()}
+    | {hue.light: f"--{name}" for name, hue in style.HUES.items()}
+    | {light: f"--{name}" for name, (light, _) in style.SURFACES.items()}
+)
 
 
 def inline_svg(ax_or_figure: Axes | Figure, alt: str, prefix: str) -> str:

@@ -1,4 +1,4 @@
-"""The course's colours can be told apart from the page, and not by hue alone."""
+"""The course's drawing style: what `styled` covers, and letters that can be set larger."""
 
 from __future__ import annotations
 
@@ -6,30 +6,25 @@ from typing import Any
 
 import matplotlib
 import pytest
-from matplotlib.colors import to_rgb
+from matplotlib.axes import Axes
 
 from ampcourse.formats import FORMATS
 from ampcourse.plotting import new_axes, style, styled
+from ampcourse.plotting.page import figure_svg
 
 
-def luminance(colour: str) -> Any:
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
-    return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+@styled
+def drawn() -> Axes:
+    """Return Axes with a title, a tick's label and small letters."""
+    ax = new_axes()
+    ax.set_title("title")
+    ax.text(0, 0, "text")
+    ax.text(0, 0, "small", size=style.small())
+    return ax
 
 
-@pytest.mark.parametrize("colour", [*style.PARTS.values(), *style.FORMATS.values()])
-def test_colour_reaches_three_to_one_against_the_card_as_wcag_asks(colour: str) -> None:
-    ratio = (luminance(style.CARD) + 0.05) / (luminance(colour) + 0.05)
-    assert ratio >= 3
-
-
-def test_text_reaches_four_and_a_half_to_one() -> None:
-    for colour in (style.INK, style.GREY):
-        assert (luminance(style.CARD) + 0.05) / (luminance(colour) + 0.05) >= 4.5
-
-
-def test_the_parts_of_a_float_have_three_colours() -> None:
-    assert len(set(style.PARTS.values())) == 3
+def sizes(ax: Any) -> list[float]:
+    return [ax._left_title.get_fontsize(), *(text.get_fontsize() for text in ax.texts)]
 
 
 def test_every_format_has_a_colour_and_a_marker_of_its_own() -> None:
@@ -43,3 +38,64 @@ def test_style_holds_inside_a_drawing_function_and_does_not_leak_out() -> None:
     assert inside is False
     assert not new_axes().spines["top"].get_visible()
     assert dict(matplotlib.rcParams) == before
+
+
+def test_style_does_not_leak_out_of_a_drawing_function_that_raises() -> None:
+    before = dict(matplotlib.rcParams)
+    with pytest.raises(ZeroDivisionError):
+        styled(lambda: 1 / 0)()
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_letters_have_the_sizes_that_are_written_down() -> None:
+    assert sizes(drawn()) == [style.LETTERS[name] for name in ("title", "text", "small")]
+
+
+def test_settings_are_the_style_where_no_one_asks_for_larger_letters() -> None:
+    assert style.settings() == dict(style.RC)
+    assert set(style.settings()) <= set(matplotlib.rcParams)
+
+
+@pytest.mark.parametrize("factor", [1.5, 2.0])
+def test_lettering_makes_all_three_sizes_larger_and_nothing_else(factor: float) -> None:
+    usual = sizes(drawn())
+    with style.lettering(factor):
+        assert sizes(drawn()) == [factor * size for size in usual]
+        grown = {name for name, value in style.settings().items() if style.RC[name] != value}
+    assert grown == {"font.size", "axes.titlesize"}
+
+
+def test_lettering_ends_with_its_block_even_if_that_raises() -> None:
+    with pytest.raises(ZeroDivisionError), style.lettering(2):
+        1 / 0  # noqa: B018
+    assert style.settings() == dict(style.RC)
+
+
+def test_lettering_inside_lettering_replaces_it_and_gives_it_back() -> None:
+    with style.lettering(2):
+        with style.lettering(1.5):
+            assert style.small() == 1.5 * style.LETTERS["small"]
+        assert style.small() == 2 * style.LETTERS["small"]
+
+
+def test_the_labels_of_ticks_follow_lettering_in_what_is_written_to_the_page() -> None:
+    with style.lettering(2):
+        svg = figure_svg(drawn().get_figure(root=True))  # type: ignore[arg-type]
+    assert "20px" in svg
+    assert "10px" not in svg
+
+
+def test_a_figure_is_as_wide_as_a_notebooks_column() -> None:
+    figure: Any = new_axes().figure
+    assert tuple(figure.get_size_inches()) == (style.WIDTH, style.HEIGHT)
+    assert 96 * style.WIDTH == 672  # CSS pixels
+
+
+def test_a_text_shade_is_of_the_same_hue_and_is_its_own() -> None:
+    for hue in style.HUES.values():
+        assert style.text_shade(hue.light) == style.text_shade(hue.text) == hue.text
+
+
+def test_a_foreign_colour_is_refused_with_those_that_the_course_has() -> None:
+    with pytest.raises(ValueError, match=f"#123456.*{style.BLUE}"):
+        style.text_shade("#123456")

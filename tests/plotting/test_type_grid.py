@@ -1,15 +1,11 @@
 """The grid of types shows each format where it was given, and leaves the rest empty."""
 
-import re
-from pathlib import Path
-
 from matplotlib.colors import to_hex
 
-import ampcourse
 from ampcourse.plotting import figure_html
-from ampcourse.plotting.type_grid import CELLS, type_grid
+from ampcourse.plotting.style import CARD, FORMATS, text_shade
+from ampcourse.plotting.type_grid import type_grid
 
-STATIC = Path(ampcourse.__file__).parent / "widgets" / "static"
 COLUMNS = {
     "O1": {"weights": "fp32", "output": "fp16"},
     "O9": {"weights": "refused", "scale": "128"},
@@ -39,19 +35,13 @@ def test_rows_are_those_of_all_columns_from_top_to_bottom() -> None:
     assert ax.get_ylim()[0] > ax.get_ylim()[1]
 
 
-def test_formats_have_colours_of_their_own_and_other_text_has_none() -> None:
+def test_formats_have_their_colours_and_other_text_has_none() -> None:
     ax = type_grid({"O1": {"a": "fp32", "b": "fp16", "c": "bf16", "d": "none"}})
-    fills = [to_hex(patch.get_facecolor()) for patch in ax.patches]
-    assert fills == [CELLS[name][0].lower() for name in ("fp32", "fp16", "bf16")] + ["#ffffff"]
+    fills = [to_hex(patch.get_facecolor()).upper() for patch in ax.patches]
+    formats = [text_shade(FORMATS[name]) for name in ("fp32", "fp16", "bf16")]
+    assert fills == [*formats, CARD]
     assert len(set(fills)) == 4
-
-
-def test_fp32_and_fp16_have_the_colours_of_the_type_flow_widget() -> None:
-    theme = (STATIC / "theme.css").read_text("utf-8").lower()
-    rules = (STATIC / "type_flow.css").read_text("utf-8")
-    for name, dot in (("fp32", "wide"), ("fp16", "narrow")):
-        (part,) = re.findall(rf"\.amp-type\.amp-{dot} {{ color: var\((--amp-\w+)\)", rules)
-        assert f"{part}: {CELLS[name][0].lower()};" in theme
+    assert [to_hex(text.get_color()).upper() for text in ax.texts[1:4]] == [CARD] * 3
 
 
 def test_the_figure_becomes_html_with_its_alt_text() -> None:

@@ -121,11 +121,12 @@ function drawPanel(model, el) {
   const graph = make("div", { class: "amp-graph" }, svg, ops.list);
   const told = make("p", { class: "amp-sentence" });
 
-  el.append(make("div", { class: "amp" }, make("div", { class: "amp-panel amp-flow" },
+  const panel = make("div", { class: "amp-panel amp-flow" },
     make("div", { class: "amp-flow-choices" }, ...Object.values(choices).map((one) => one.root)),
     silent, summary, make("div", { class: "amp-flow-halves" },
       make("div", {}, graph, legend.root),
-      make("div", { class: "amp-flow-told" }, told, status, rows.list)))));
+      make("div", { class: "amp-flow-told" }, told, status, rows.list)));
+  el.append(make("div", { class: "amp" }, panel));
 
   let drawn = null;
   function fill() {
@@ -137,6 +138,7 @@ function drawPanel(model, el) {
       const focused = ops.fill(now.ops);
       ops.choose(place);
       legend.show(now);
+      panel.dataset.lower = now.lower;
       if (focused) ops.focus(place);
       drawn = now;
     }
