@@ -43,10 +43,10 @@ _THIN = 0.008
 
 
 @styled
-def timelines(traces: Mapping[str, Trace], start: float, end: float) -> Axes:
+def timelines(traces: Mapping[str, Trace], start: float, end: float, columns: int = 4) -> Axes:
     """Return the first of several Axes, one per trace: two lanes from `start` to `end` in µs.
 
-    Raises ValueError for an empty window and for no trace.
+    The legend has `columns` columns. Raises ValueError for an empty window and for no trace.
     """
     if not (traces and start < end):
         raise ValueError(f"{len(traces)} traces from {start} to {end} µs leave nothing to draw")
@@ -68,7 +68,7 @@ def timelines(traces: Mapping[str, Trace], start: float, end: float) -> Axes:
         for handles, labels in found
         for handle, label in zip(handles, labels, strict=True)
     }
-    figure.legend(once.values(), once.keys(), loc="outside upper center", ncols=4)
+    figure.legend(once.values(), once.keys(), loc="outside upper center", ncols=columns)
     first: Axes = rows[0]
     return first
 

@@ -1,9 +1,11 @@
-"""The bars of a step's least time show the numbers they were given."""
+"""The roof and the bars of a step's least time show the numbers they were given."""
 
+import numpy as np
+import pytest
 from matplotlib.patches import Rectangle
 
 from ampcourse.plotting import figure_html
-from ampcourse.plotting.roofline import time_by_kind
+from ampcourse.plotting.roofline import roofline, time_by_kind
 
 PARTS = {
     "fp32": {"convolution": 0.4, "batch norm": 0.1, "add": 0.05, "pooling": 0.02, "cast": 0.01},
@@ -53,3 +55,31 @@ def test_kinds_differ_by_more_than_colour_and_the_page_stays_small() -> None:
     assert len(looks) == 5
     assert len(hatches) >= 4
     assert len(figure_html(ax, "what it shows")) < 40_000
+
+
+ROOFS = {"before": [(1, 1), (16, 16), (256, 16)], "now": [(1, 1), (128, 128), (256, 128)]}
+LAYERS = {"3×3": [(200, 128), (100, 100)], "1×1": [(50, 50)]}
+ENDS = ((1, 256), (1, 256))
+
+
+def test_each_roof_and_each_layer_stands_where_it_was_given() -> None:
+    lines = [line.get_xydata() for line in roofline(ROOFS, LAYERS, ENDS).lines]
+    found = [[(x, y) for x, y in np.asarray(line)] for line in lines]
+    assert found == [*ROOFS.values(), *LAYERS.values()]
+
+
+def test_the_roof_of_now_is_solid_and_the_one_before_dashed() -> None:
+    assert [line.get_linestyle() for line in roofline(ROOFS, LAYERS, ENDS).lines[:2]] == ["--", "-"]
+    assert roofline({"now": ROOFS["now"]}, LAYERS, ENDS).lines[0].get_linestyle() == "-"
+
+
+def test_groups_of_layers_differ_by_marker_and_axes_stay_as_they_were_asked_for() -> None:
+    ax = roofline(ROOFS, LAYERS, ENDS)
+    assert len({line.get_marker() for line in ax.lines[2:]}) == 2
+    assert (ax.get_xlim(), ax.get_ylim()) == ENDS
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "4", "16", "64", "256"]
+
+
+def test_three_roofs_are_refused() -> None:
+    with pytest.raises(ValueError, match="3 roofs"):
+        roofline({**ROOFS, "third": [(1, 1)]}, LAYERS, ENDS)
