@@ -8,7 +8,8 @@ import contextlib
 import signal
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -36,17 +37,22 @@ class Job:
 
 @dataclass
 class Worker:
-    """A process, the pipe to it, and the job it is at."""
+    """A process, the pipe to it, the lessons whose sheets it has, and the job it is at."""
 
     process: Any
     pipe: "Connection[Any, Any]"
+    sheets: Mapping[str, Sheet]
+    known: set[str] = field(default_factory=set)
     job: Job | None = None
     tries: int = 0
 
     def give(self, job: Job, tries: int = 1) -> None:
+        """Send a notebook, the first of a lesson with the lesson's sheet."""
         self.job, self.tries = job, tries
+        sheet = None if job.lesson in self.known else self.sheets[job.lesson]
+        self.known.add(job.lesson)
         with contextlib.suppress(OSError):  # a worker that is gone is noticed by its pipe
-            self.pipe.send((job.lesson, job.shown, job.content()))
+            self.pipe.send((job.lesson, sheet, job.shown, job.content()))
 
     def stop(self) -> None:
         """End the process, which ends its kernels first if it can."""
@@ -64,26 +70,25 @@ def start_worker(
 ) -> Worker:
     """Start a process that marks what comes through its pipe."""
     ours, theirs = SPAWN.Pipe()
-    process = SPAWN.Process(target=work, args=(theirs, sheets, limits, kernels), daemon=False)
+    # The sheets follow through the pipe: start() waits until all that it is given has been read.
+    process = SPAWN.Process(target=work, args=(theirs, limits, kernels), daemon=False)
     process.start()
     theirs.close()
-    return Worker(process, ours)
+    return Worker(process, ours, sheets)
 
 
-def work(
-    pipe: "Connection[Any, Any]",
-    sheets: Mapping[str, Sheet],
-    limits: Limits,
-    kernels: Callable[[], Kernels],
-) -> None:
+def work(pipe: "Connection[Any, Any]", limits: Limits, kernels: Callable[[], Kernels]) -> None:
     """Mark notebooks until the pipe closes, which it also does when the other side dies."""
     # Ctrl-C reaches the whole terminal; the parent decides. A handler, unlike SIG_IGN, is not
     # inherited by kernels, which must stay interruptible.
     signal.signal(signal.SIGINT, lambda *_: None)
     signal.signal(signal.SIGTERM, leave)
+    sheets: dict[str, Sheet] = {}
     with contextlib.suppress(EOFError, OSError), contextlib.closing(kernels()) as own:
         while True:
-            lesson, shown, content = pipe.recv()
+            lesson, sheet, shown, content = pipe.recv()
+            if sheet:
+                sheets[lesson] = sheet
             pipe.send(mark(sheets[lesson], content, shown, limits, own))
 
 
@@ -108,11 +113,11 @@ def mark_all(
     waiting = iter(jobs)
     workers: list[Worker] = []
     try:
-        for job in waiting:
+        first = list(islice(waiting, count))
+        for _ in first:
             workers.append(start_worker(sheets, limits, kernels))
-            workers[-1].give(job)
-            if len(workers) == count:
-                break
+        for worker, job in zip(workers, first, strict=True):
+            worker.give(job)
         while busy := {worker.pipe: worker for worker in workers if worker.job}:
             for pipe in wait(list(busy)):
                 worker = busy[pipe]  # type: ignore[index]
