@@ -47,7 +47,11 @@ def test(argv: list[str]) -> int:
             return _give_up(_lacks(name, "lab,test"))
     os.chdir(course)
     command = [sys.executable, "-m", "pytest", *pytest_arguments(argv)]
-    return hand_over(command, _environment(course))
+    environment = _environment(course)
+    if not any(word.startswith("-n") for word in argv):
+        # The workers share the cores; threads that wait for each other would double the time.
+        environment.setdefault("OMP_NUM_THREADS", str((os.cpu_count() or 1) // _workers()))
+    return hand_over(command, environment)
 
 
 def pytest_arguments(argv: list[str]) -> list[str]:

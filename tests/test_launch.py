@@ -109,6 +109,31 @@ def test_the_workers_are_as_many_as_the_cores_but_few(
 
 
 @pytest.mark.parametrize(
+    ("cores", "argv", "own", "threads"),
+    [
+        (2, [], None, "1"),
+        (64, ["-m", "slow"], None, "16"),
+        (2, [], "2", "2"),
+        (2, ["-m", "benchmark", "-n", "0"], None, None),
+    ],
+)
+def test_workers_share_the_cores_threads_unless_told_otherwise(
+    started: Started,
+    monkeypatch: pytest.MonkeyPatch,
+    cores: int,
+    argv: list[str],
+    own: str | None,
+    threads: str | None,
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if own:
+        monkeypatch.setenv("OMP_NUM_THREADS", own)
+    launch.test(argv)
+    assert started[0][1].get("OMP_NUM_THREADS") == threads
+
+
+@pytest.mark.parametrize(
     ("argv", "whole"),
     [
         (["-x", "-k", "decode"], True),
