@@ -75,6 +75,27 @@ def predict(
     return watcher.prediction(recipe)
 
 
+def course(
+    model: nn.Module,
+    optimizer: str | MakeOptimizer,
+    recipe: str,
+    inputs: torch.Tensor | Sequence[int],
+    *,
+    loss: Callable[[torch.Tensor], torch.Tensor] | None = None,
+) -> list[tuple[str, dict[str, int]]]:
+    """Return what a training step of `model` holds from beginning to end, without running it.
+
+    Each entry is (phase, bytes by use), the first before the forward pass, one more for each tensor
+    that appears or goes. Arguments and errors are those of `predict`.
+
+    >>> [phase for phase, _ in course(nn.Linear(8, 4), "sgd", "fp32", (2, 8))][:1]
+    ['forward']
+    """
+    watcher = _Lifetimes()
+    rehearse(model, inputs, recipe, optimizer, watcher=watcher, loss=loss)
+    return watcher.course()
+
+
 class _Lifetimes(Watcher):
     """Notes when each storage appears and goes, and what each is used for."""
 
@@ -84,6 +105,8 @@ class _Lifetimes(Watcher):
         self._uses: dict[int, str] = {}
         self._numbers: dict[int, int] = {}
         self._next = 0
+        # The events of the step itself: before it all is put there, after it all goes.
+        self._first, self._last = 0, 0
 
     def ready(self, rehearsal: Rehearsal) -> None:
         masters = [master for master, _ in rehearsal.masters]
@@ -100,6 +123,7 @@ class _Lifetimes(Watcher):
         for owner in (*rehearsal.model.parameters(), *masters):
             owner.register_post_accumulate_grad_hook(self._is_gradient)
         self._masters = masters
+        self._first = len(self._events)
 
     def prediction(self, recipe: str) -> Prediction:
         """Return the uses at the moment when most bytes are held."""
@@ -115,6 +139,20 @@ class _Lifetimes(Watcher):
         for storage, size, _ in self._events[:end]:
             found[self._uses[storage]] += size
         return Prediction(recipe, self._events[end - 1][2], found, phases)
+
+    def __exit__(self, *details: Any) -> None:
+        self._last = len(self._events)
+        super().__exit__(*details)
+
+    def course(self) -> list[tuple[str, dict[str, int]]]:
+        """Return phase and bytes by use, before the step and after each change in it."""
+        held = dict.fromkeys(USES, 0)
+        found = []
+        for i, (storage, size, phase) in enumerate(self._events[: self._last], 1):
+            held[self._uses[storage]] += size
+            if i >= self._first:
+                found.append((phase, dict(held)))
+        return found
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None

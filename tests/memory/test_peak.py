@@ -11,7 +11,7 @@ from torch import nn
 from torch.profiler import ProfilerActivity, profile
 
 from ampcourse.memory.ledger import ledger
-from ampcourse.memory.peak import predict
+from ampcourse.memory.peak import course, predict
 from ampcourse.memory.rehearsal import OPTIMIZERS, Watcher, default_loss, rehearse
 
 SHAPE = (64, 3, 16, 16)
@@ -220,3 +220,23 @@ def test_with_the_weights_behind_and_the_activations_in_front_backward_holds_mos
 def test_the_peak_is_that_of_the_fullest_phase() -> None:
     found = predict(net(), "momentum", "fp32", SHAPE)
     assert found.peak == max(found.phases.values()) == found.phases[found.phase]
+
+
+@pytest.mark.parametrize("recipe", ["fp32", "autocast", "O2"])
+def test_the_course_of_a_step_rises_to_the_predicted_peak(recipe: str) -> None:
+    told = predict(net(), "adam", recipe, SHAPE)
+    held = course(net(), "adam", recipe, SHAPE)
+    assert max(sum(sizes.values()) for _, sizes in held) == told.peak
+    for phase, most in told.phases.items():
+        assert max(sum(sizes.values()) for name, sizes in held if name == phase) == most
+
+
+def test_a_step_begins_with_what_is_kept_and_ends_with_gradients_beside_it() -> None:
+    model = net()
+    (_, first), *_, (phase, last) = course(model, "adam", "fp32", SHAPE)
+    parameters = sum(p.nbytes for p in model.parameters())
+    kept = {"weights": parameters, "gradients": 0, "activations": 0}
+    assert {use: first[use] for use in kept} == kept
+    assert {use: last[use] for use in kept} == kept | {"gradients": parameters}
+    assert first["optimizer state"] == last["optimizer state"] >= 2 * parameters
+    assert phase == "optimizer"
