@@ -14,6 +14,7 @@ from ampcourse.plotting.style import (
     RULE,
     VERMILLION,
     new_axes,
+    small,
     styled,
 )
 
@@ -68,7 +69,9 @@ def memory_bars(bars: Mapping[str, Mapping[str, int]], total: bool = True) -> Ax
     handles, labels = ax.get_legend_handles_labels()
     once = dict(zip(labels, handles, strict=True))
     shown = [use for use in LOOKS if use in once]
-    ax.legend([once[u] for u in shown], shown, loc="lower left", bbox_to_anchor=(0, 1), ncols=4)
+    columns = 4 if ax.xaxis.label.get_size() < 12 else 2  # a slide's letters need the room
+    place_legend: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1)}
+    ax.legend([once[u] for u in shown], shown, ncols=columns, **place_legend)
     return ax
 
 
@@ -95,7 +98,7 @@ def layer_bars(layers: Mapping[str, tuple[int, int]], names: tuple[str, str]) ->
     for place, (first, second) in zip(places, layers.values(), strict=True):
         if first:
             told = f"{second / first:.0%} of {names[0]}"
-            ax.annotate(told, (second / 1024, place - 0.2), fontsize=9, **BEHIND)
+            ax.annotate(told, (second / 1024, place - 0.2), fontsize=small(), **BEHIND)
     ax.set_yticks(list(places), list(layers))
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel(WORDS["saved"])

@@ -22,7 +22,7 @@ LOOKS: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
         "not": (CARD, VERMILLION, "--", INK),
         "skip": (CARD, VERMILLION, "--", INK),
         "dies": (CARD, VERMILLION, "--", INK),
-        "saved": (BLUE, BLUE, "-", CARD),
+        "save": (BLUE, BLUE, "-", CARD),
         "": (CARD, RULE, "-", INK),
     }
 )
@@ -32,8 +32,9 @@ LOOKS: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
 def rank_grid(rows: Mapping[str, Sequence[str]], groups: Sequence[int] = ()) -> Axes:
     """Return a table of cells: `rows` maps a label to what happened in each step, from step 0.
 
-    A cell with an empty text stays blank, with its place kept; one may have several lines. `groups` are the numbers of rows
-    after which there is a gap. Raises ValueError for no rows, and for rows of different lengths.
+    A cell with an empty text stays blank, with its place kept; a text may have several lines.
+    `groups` are the numbers of rows after which there is a gap. Raises ValueError for no rows, and
+    for rows of different lengths.
     """
     lengths = {len(cells) for cells in rows.values()}
     if len(lengths) != 1:

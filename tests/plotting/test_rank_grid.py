@@ -9,7 +9,7 @@ from ampcourse.plotting.rank_grid import LOOKS, rank_grid
 
 ROWS = {
     "rank 0": ("finite", "skip, 512", ""),
-    "rank 1": ("saved", "not finite", "dies"),
+    "rank 1": ("save", "not finite", "dies"),
 }
 
 
@@ -21,7 +21,7 @@ def test_each_cell_says_what_its_rank_did_in_its_step() -> None:
     assert found == {
         (0, 0): "finite",
         (1, 0): "skip, 512",
-        (0, 1): "saved",
+        (0, 1): "save",
         (1, 1): "not finite",
         (2, 1): "dies",
     }
@@ -41,7 +41,7 @@ def test_an_alarm_differs_by_colour_and_by_its_line() -> None:
     }
     alarms = {looks[text] for text in ("skip, 512", "not finite", "dies")}
     assert alarms == {(LOOKS["not"][1].lower(), "--")}
-    assert not {line for _, line in alarms} & {looks["finite"][1], looks["saved"][1]}
+    assert not {line for _, line in alarms} & {looks["finite"][1], looks["save"][1]}
 
 
 def test_blank_cells_keep_the_size_of_the_figure() -> None:
