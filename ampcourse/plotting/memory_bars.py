@@ -69,7 +69,7 @@ def memory_bars(bars: Mapping[str, Mapping[str, int]], total: bool = True) -> Ax
     handles, labels = ax.get_legend_handles_labels()
     once = dict(zip(labels, handles, strict=True))
     shown = [use for use in LOOKS if use in once]
-    columns = 4 if ax.xaxis.label.get_size() < 12 else 2  # a slide's letters need the room
+    columns = 4 if small() < 10 else 2  # letters of a slide need the room
     place_legend: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1)}
     ax.legend([once[u] for u in shown], shown, ncols=columns, **place_legend)
     return ax
