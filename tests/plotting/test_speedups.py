@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -95,7 +96,7 @@ def test_names_of_rows_lie_apart_in_the_letters_of_a_slide_too(factor: float) ->
         ax = speedups(records())
     ax.figure.canvas.draw()
     boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
-    assert all(upper.y0 >= lower.y1 for upper, lower in zip(boxes, boxes[1:], strict=False))
+    assert all(upper.y0 >= lower.y1 for upper, lower in pairwise(boxes))
     ticks = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_text()]
     inside = [box for box in ticks if ax.bbox.x0 <= (box.x0 + box.x1) / 2 <= ax.bbox.x1]
-    assert all(left.x1 <= right.x0 for left, right in zip(inside, inside[1:], strict=False))
+    assert all(left.x1 <= right.x0 for left, right in pairwise(inside))

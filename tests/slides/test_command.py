@@ -56,7 +56,7 @@ def test_without_the_first_hour_there_are_only_the_lessons_decks(root: Path) -> 
 def test_where_there_are_no_decks_one_is_told_where_they_are(
     tmp_path: Path, asked: tuple[str, ...]
 ) -> None:
-    with pytest.raises(DeckError, match="no decks in .*slides: building slides needs a clone"):
+    with pytest.raises(DeckError, match=r"no decks in .*slides: building slides needs a clone"):
         select(tmp_path, asked)
 
 
