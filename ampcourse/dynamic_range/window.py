@@ -32,7 +32,8 @@ class ScaledView:
     """The bars of a histogram and the window of a format, both as exponents after scaling.
 
     Subnormals reach from ``smallest`` to ``normal``, normal numbers from there to ``end``,
-    each including the first exponent and not the last.
+    each including the first exponent and not the last. The format's own end, ``largest``, may
+    lie inside the last of these binades: E4M3 ends at 448, its window at 2^9.
     """
 
     label: str
@@ -48,6 +49,8 @@ class ScaledView:
     smallest: int
     normal: int
     end: int
+    #: The format's largest finite number, before any scale.
+    largest: float
 
     def as_plain(self) -> dict[str, Any]:
         """Return lists, dicts, numbers and text only."""
@@ -93,6 +96,7 @@ def scaled_view(
         smallest=smallest,
         normal=fmt.emin,
         end=fmt.emax + 1,
+        largest=float(fmt.max),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from ampcourse.plotting.style import (
@@ -51,20 +52,29 @@ _WORD = 0.11  # of the axis: a part narrower than this has no room for its name
 
 
 @styled
-def exponents(view: ScaledView, limits: tuple[int, int] | None = None) -> Axes:
+def exponents(
+    view: ScaledView, limits: tuple[int, int] | None = None, counts: bool = False
+) -> Axes:
     """Return the bars of a histogram after scaling, over the window of a format.
 
     A value that rounds to zero is hatched where it stands and once more in the column at the
     left, where it goes: that column has its own axis, from none to all of the values.
-    Infinities and NaN have a bar at the right if there are any. ``limits``, the first
-    exponent and one past the last, give several figures the same axis.
+    Infinities and NaN have a bar at the right if there are any. The window ends at the format's
+    largest number, which may lie inside a bar. ``limits``, the first exponent and one past the
+    last, give several figures the same axis. With ``counts`` the legend tells numbers of values
+    instead of shares, and those of the bars past the window, too.
     """
     ax = new_axes(height=3.4)
     low, high = limits or _limits(view)
     share = 100 / max(view.total, 1)
     top = 1.2 * max((share * (bar.kept + bar.flushed) for bar in view.bars), default=1.0)
     _draw_bars(ax, view, share)
-    _draw_zeros(ax, view, share)
+    _draw_zeros(ax, view, share, counts)
+    if counts:
+        above = sum(bar.kept for bar in view.bars if bar.place == "above")
+        face, edge, hatch = _LOOKS["above"]
+        label = f"{WORDS['above']}: {above}"
+        ax.bar(0, 0, label=label, color=face, edgecolor=edge, hatch=hatch)
     right = _draw_lost(ax, view, high, share)
     _draw_window(ax, view, (low, high), top)
     ax.set_xlim(low, right)
@@ -87,17 +97,18 @@ def _draw_bars(ax: Axes, view: ScaledView, share: float) -> None:
             )  # fmt: skip
 
 
-def _draw_zeros(ax: Axes, view: ScaledView, share: float) -> None:
+def _draw_zeros(ax: Axes, view: ScaledView, share: float, counts: bool) -> None:
     """Draw the column of zeros beside the axes and put its two parts into the legend."""
     column = ax.inset_axes((-0.17, 0, 0.05, 1))
-    flushed, zeros = share * view.flushed, share * view.zeros
-    for height, bottom, (face, edge, hatch), name in (
-        (flushed, 0.0, _FLUSHED, WORDS["flushed"]),
-        (zeros, flushed, _ZERO, WORDS["zero"]),
+    for count, below, (face, edge, hatch), name in (
+        (view.flushed, 0, _FLUSHED, WORDS["flushed"]),
+        (view.zeros, view.flushed, _ZERO, WORDS["zero"]),
     ):
+        height, bottom = share * count, share * below
+        told = str(count) if counts else _percent(height)
         looks: dict[str, Any] = {"color": face, "edgecolor": edge, "hatch": hatch}
         column.bar(0, height, 1, bottom, **looks)
-        ax.bar(0, 0, label=f"{name}: {_percent(height)}", **looks)
+        ax.bar(0, 0, label=f"{name}: {told}", **looks)
     column.set_xlim(-0.5, 0.5)
     column.set_ylim(0, 100)
     column.set_xticks([0], [WORDS["zeros"]])
@@ -117,7 +128,8 @@ def _draw_lost(ax: Axes, view: ScaledView, left: float, share: float) -> float:
 
 def _draw_window(ax: Axes, view: ScaledView, span: tuple[float, float], top: float) -> None:
     """Shade the format's range and mark where its parts begin, with their names on top."""
-    edges = [span[0], view.smallest, view.normal, view.end, span[1]]
+    end = math.log2(view.largest)
+    edges = [span[0], view.smallest, view.normal, end, span[1]]
     for place, start, stop in zip(_LOOKS, edges, edges[1:], strict=False):
         left, right = max(start, span[0]), min(stop, span[1])
         if left >= right:

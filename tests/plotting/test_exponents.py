@@ -17,6 +17,7 @@ from matplotlib.patches import Rectangle
 from ampcourse.dynamic_range import exponent_histogram, scaled_view
 from ampcourse.plotting import figure_html
 from ampcourse.plotting.exponents import WORDS, exponents
+from ampcourse.plotting.style import lettering
 
 # In FP16: one true zero, one flushed on the tie, one that rounds up, a subnormal, two normal.
 VALUES = [0.0, 2.0**-25, 1.5 * 2.0**-25, 2.0**-20, 1.0, 1.5, 2.0**15, 2.0**16]
@@ -69,10 +70,28 @@ def test_the_column_of_zeros_holds_the_flushed_and_the_true_ones() -> None:
 def test_the_window_of_the_format_is_marked_and_named() -> None:
     ax = draw(VALUES)
     lines = sorted(line.get_xdata()[0] for line in ax.lines)
-    assert lines == [-24, -14, 16]
+    assert lines == [-24, -14, math.log2(65504)]
     names = {text.get_text() for text in ax.texts}
     assert names <= {WORDS[place] for place in ("below", "subnormal", "normal", "above")}
     assert {"subnormal", "normal"} <= names
+
+
+@pytest.mark.parametrize(
+    ("fmt", "largest"),
+    [("e4m3", 448), ("e5m2", 57344), ("e2m1", 6), ("bf16", float.fromhex("0x1.fep127"))],
+)
+def test_the_window_ends_at_the_largest_number_not_at_the_end_of_its_binade(
+    fmt: str, largest: float
+) -> None:
+    ax = draw([1.0], fmt, limits=(-150, 150))
+    assert max(line.get_xdata()[0] for line in ax.lines) == math.log2(largest)
+    shaded = [p for p in ax.patches if isinstance(p, Rectangle) and p.get_alpha() == 0.4]
+    assert max(p.get_x() + p.get_width() for p in shaded) == pytest.approx(math.log2(largest))
+
+
+def test_counts_tell_numbers_of_values_and_what_is_too_large() -> None:
+    texts = [text.get_text() for text in draw(VALUES, counts=True).get_legend().get_texts()]
+    assert texts == ["rounds to 0: 1", "0 already: 1", "too large: 1"]
 
 
 def test_kinds_of_bars_differ_without_colour() -> None:
@@ -114,9 +133,10 @@ def test_nothing_but_zeros_is_drawn_too(values: list[float]) -> None:
     assert draw(values).get_xlim()[0] < -24
 
 
+@pytest.mark.parametrize("letters", [1.0, 1.3])
 @pytest.mark.parametrize("fmt", ["fp16", "bf16", "e4m3", "e2m1", "fp64"])
-def test_nothing_is_cut_off_and_drawing_raises_no_warning(fmt: str) -> None:
-    with warnings.catch_warnings():
+def test_nothing_is_cut_off_and_drawing_raises_no_warning(fmt: str, letters: float) -> None:
+    with warnings.catch_warnings(), lettering(letters):
         warnings.simplefilter("error")
         ax = draw(VALUES, fmt)
         ax.figure.savefig(io.BytesIO(), format="svg")  # lays out as well
