@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from ampcourse.plotting.style import BLUE, GREY, INK, VERMILLION, new_axes, styled
+from ampcourse.plotting.style import BLUE, GREY, INK, VERMILLION, new_axes, small, styled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,7 +68,7 @@ def loss_grid(
     for ax in grid.flat[len(panels) :]:
         ax.set_axis_off()
     if reference:
-        where = {"loc": "lower left", "handlelength": 1.2, "fontsize": 9}
+        where = {"loc": "lower left", "handlelength": 1.2, "fontsize": small()}
         grid[0, 0].legend(handles=grid[0, 0].lines[:1], **where)
     first: Axes = grid[0, 0]
     return first
