@@ -37,7 +37,7 @@ def memory_course(
     """
     if not 1 <= shown <= len(_PHASES):
         raise ValueError(f"shown={shown}; a step has {len(_PHASES)} phases")
-    ax = new_axes(height=3.6)
+    ax = new_axes(width=8.2, height=3.6)  # a part of it is the legend's
     part = [entry for entry in course if entry[0] in _PHASES[:shown]]
     places, bottom = _places(part), [0.0] * len(part)
     for use, sizes in _layers(part).items():
@@ -65,7 +65,7 @@ def memory_course(
     ax.set_xticks([0.5, 1.5, 2.5], [WORDS[phase] for phase in _PHASES])
     ax.tick_params(axis="x", length=0)
     ax.set_ylabel(WORDS["size"])
-    ax.legend(loc="upper right", labelspacing=0.3)
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), labelspacing=0.4)
     return ax
 
 
