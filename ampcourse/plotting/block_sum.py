@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ampcourse.plotting.style import BLUE, CARD, GREY, INK, VERMILLION, new_axes, styled
+from ampcourse.plotting.style import (
+    BLUE,
+    CARD,
+    GREY,
+    INK,
+    VERMILLION,
+    new_axes,
+    styled,
+    text_shade,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +41,7 @@ WORDS = {
 }
 _LEFT, _RIGHT = 0.34, 0.1  # shares of the width for what stands beside the bits
 _ORDER = tuple(STAGES)
+_KEPT, _GONE, _SOFT = text_shade(BLUE), text_shade(VERMILLION), text_shade(GREY)
 
 
 @styled
@@ -74,9 +84,9 @@ def _heads(ax: Axes, block: Mapping[str, Any], reached: int) -> None:
     """Write the heads of the columns, and draw the lines after the last bit kept and the sum."""
     count, right = len(block["terms"]), block["columns"] + 0.4 * block["columns"] * _RIGHT
     if reached >= _ORDER.index("exponents"):
-        _text(ax, -_sign(ax), -0.5, WORDS["exponent"], ha="right", color=GREY)
+        _text(ax, -_sign(ax), -0.5, WORDS["exponent"], ha="right", color=_SOFT)
     if reached >= _ORDER.index("alignment"):
-        _text(ax, right, -0.5, WORDS["shift"], ha="left", color=GREY)
+        _text(ax, right, -0.5, WORDS["shift"], ha="left", color=_SOFT)
         for mark in block["marks"]:
             _text(ax, mark["column"] + 0.5, -0.5, _mathtext(mark["label"]))
         dashes = ":" if reached == _ORDER.index("alignment") else "-"
@@ -107,7 +117,7 @@ def _term(
     if reached >= _ORDER.index("cut"):
         cut, zeros = strip["cut"], min(zeros, block["kept"])
     for column in range(largest, zeros):
-        _text(ax, column + 0.5, y + 0.5, "0", color=GREY)
+        _text(ax, column + 0.5, y + 0.5, "0", color=_SOFT)
     fallen = reached > _ORDER.index("cut") and not struck
     _bits(ax, strip["digits"], strip["start"], y, cut, struck, fallen)
     if shift := strip["start"] - start:
@@ -135,14 +145,14 @@ def _bits(
     for place, digit in enumerate(digits):
         x = start + place
         if cut is None or place < cut:
-            face = BLUE if digit == "1" else "none"
-            ax.add_patch(Rectangle((x + 0.05, y + 0.1), 0.9, 0.8, facecolor=face, edgecolor=BLUE))
-            _text(ax, x + 0.5, y + 0.5, digit, color=CARD if digit == "1" else BLUE, weight="bold")
+            face = _KEPT if digit == "1" else "none"
+            ax.add_patch(Rectangle((x + 0.05, y + 0.1), 0.9, 0.8, facecolor=face, edgecolor=_KEPT))
+            _text(ax, x + 0.5, y + 0.5, digit, color=CARD if digit == "1" else _KEPT, weight="bold")
         elif struck:
-            _text(ax, x + 0.5, y + 0.5, digit, color=VERMILLION, weight="bold")
-            ax.plot([x + 0.1, x + 0.9], [y + 0.75, y + 0.25], color=VERMILLION, linewidth=1.5)
+            _text(ax, x + 0.5, y + 0.5, digit, color=_GONE, weight="bold")
+            ax.plot([x + 0.1, x + 0.9], [y + 0.75, y + 0.25], color=_GONE, linewidth=1.5)
         elif not fallen:
-            _text(ax, x + 0.6, y + 0.72, digit, color=VERMILLION, weight="bold", rotation=-30)
+            _text(ax, x + 0.6, y + 0.72, digit, color=_GONE, weight="bold", rotation=-30)
 
 
 def _label(ax: Axes, text: str, y: float, **look: Any) -> None:

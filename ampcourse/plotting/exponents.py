@@ -49,6 +49,7 @@ WORDS = {
 }
 _FAR = 24  # bins: an edge of the window further away than this is not shown
 _WORD = 0.11  # of the axis: a part narrower than this has no room for its name
+_WORD_SIZE = 9.75  # points: a slide's letters are larger, FP16's subnormal part is not
 
 
 @styled
@@ -139,9 +140,8 @@ def _draw_window(ax: Axes, view: ScaledView, span: tuple[float, float], top: flo
         if place in ("subnormal", "normal"):
             ax.axvspan(left, right, color=RULE, alpha=0.4, zorder=0, linewidth=0)
         if right - left > _WORD * (span[1] - span[0]):
-            ax.text(
-                (left + right) / 2, top * 0.985, WORDS[place], ha="center", va="top", size=small()
-            )
+            size = min(small(), _WORD_SIZE)
+            ax.text((left + right) / 2, top * 0.985, WORDS[place], ha="center", va="top", size=size)
 
 
 def _label(ax: Axes, view: ScaledView, low: int, high: int) -> None:

@@ -7,6 +7,7 @@ records; the lessons themselves train live.
 from __future__ import annotations
 
 import json
+import math
 import platform
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -26,6 +27,8 @@ EVERY, STEPS = 40, 201
 #: Lesson 05: seeds of each arm, steps of each, and steps at the small learning rate afterwards.
 SEEDS, DEEP_STEPS, SLOW_STEPS = 3, 100, 40
 _LOOK = 10
+#: Lesson 05 tries this scale, a power of two: on the plateau at the start, too large later.
+TRIAL = 18
 _BATCH = 64
 _TWIN_SCALE = 2.0**18
 
@@ -113,7 +116,30 @@ def train_deep_net() -> dict[str, Any]:
             "end": [round(run.loss(), 4) for run in runs],
             "zeros": [[_mean(layer) for layer in zip(*run.zeros, strict=True)] for run in runs],
         }
-    return {"hardware": _hardware(), "arms": recorded, "slow": [_slow(run) for run in runs]}
+    trial = HalfTraining(Arm("trial", 2.0**TRIAL), images, labels).run(DEEP_STEPS, 2e-3)
+    nans = [step for step, loss in enumerate(trial.losses, 1) if math.isnan(loss)]
+    return {
+        "hardware": _hardware(),
+        "arms": recorded,
+        "slow": [_slow(run) for run in runs],
+        "growth": [_growth(run, HalfTraining(run.arm, images, labels, seed).model)
+                   for seed, run in enumerate(runs)],
+        "trial": {"exponent": TRIAL, "first_nan": nans[0] if nans else None},
+    }  # fmt: skip
+
+
+def _growth(run: Any, start: torch.nn.Module) -> list[float]:
+    """Return the largest gradient of one batch at the start and after training."""
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    largest = []
+    for model in (start, run.model):
+        loss = cross_entropy(model(run.images[:_BATCH]).float(), run.labels[:_BATCH])
+        parts = torch.autograd.grad(run.arm.scale * loss, list(model.parameters()))
+        found = max(part.abs().max().item() for part in parts)
+        largest.append(round(found / run.arm.scale, 4))
+    return largest
 
 
 def _slow(run: Any) -> dict[str, Any]:
