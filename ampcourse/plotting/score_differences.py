@@ -48,7 +48,5 @@ def score_differences(found: Mapping[str, Equivalence]) -> Axes:
     ax.set_xlabel(WORDS["points"])
     ax.tick_params(axis="y", length=0)
     handles = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
-    ax.legend(
-        handles.values(), handles.keys(), loc="upper center", bbox_to_anchor=(0.4, -0.22), ncols=2
-    )
+    ax.figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=2)
     return ax

@@ -10,6 +10,7 @@ pytest.importorskip("scipy", reason="needs scipy")
 
 from ampcourse.benchmark.equivalence import Equivalence
 from ampcourse.plotting.score_differences import WORDS, score_differences
+from ampcourse.plotting.style import lettering
 
 CLOSE = Equivalence("fp32", "amp-fp16", {0: (0.80, 0.801), 1: (0.79, 0.789), 2: (0.81, 0.81)})
 WIDE = Equivalence("fp32", "amp-bf16", {0: (0.80, 0.84), 1: (0.79, 0.75), 2: (0.81, 0.82)})
@@ -40,6 +41,15 @@ def test_the_margin_is_a_band_around_0() -> None:
     ax: Any = score_differences(FOUND)
     band = ax.patches[0]
     assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((-2.0, 2.0))
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.3])
+def test_the_legend_lies_below_the_axis_label_in_the_letters_of_a_slide_too(factor: float) -> None:
+    with lettering(factor):
+        ax: Any = score_differences(FOUND)
+    ax.figure.draw_without_rendering()
+    legend = ax.get_legend() or ax.figure.legends[0]
+    assert legend.get_window_extent().y1 <= ax.xaxis.label.get_window_extent().y0
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_drawing_raises_no_warning() -> None:
 def test_names_of_rows_lie_apart_in_the_letters_of_a_slide_too(factor: float) -> None:
     with lettering(factor):
         ax = speedups(records())
-    ax.figure.canvas.draw()
+    ax.figure.draw_without_rendering()
     boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
     assert all(upper.y0 >= lower.y1 for upper, lower in pairwise(boxes))
     ticks = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_text()]
