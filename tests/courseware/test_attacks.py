@@ -146,6 +146,39 @@ def test_a_later_cell_cannot_tell_what_hidden_calls_it_saw(mark: Mark, hand_in: 
     assert "add_one(7)" not in told
 
 
+# An answer that is right until it finds a call that has not been made yet.
+SEER = """\
+import gc, re, socket, sys
+made = set()
+def calls_in_sight():
+    frame = sys._getframe()
+    while frame:
+        yield from map(str, list(frame.f_locals.values()))
+        frame = frame.f_back
+    yield from (thing for thing in gc.get_objects() if type(thing) in (str, bytes))
+    yield from (str(thing) for thing in gc.get_objects() if type(thing) is list and len(thing) < 99)
+    for file in range(3, 64):
+        try:
+            end = socket.socket(fileno=file)
+            yield str(end.recv(10**6, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+            end.detach()
+        except OSError:
+            pass
+def add_one(x):
+    made.add(str(x))
+    coming = {n for text in calls_in_sight() for n in re.findall(r"add_one\\((-?\\d+)\\)", text)}
+    return x + 1 if coming <= made else sorted(coming)
+"""
+
+
+def test_a_call_cannot_see_those_that_come_after_it(
+    sheet: Sheet, forked: Kernels, hand_in: HandIn
+) -> None:
+    limits = Limits(cell=20, check=20)
+    report = grade(sheet, hand_in({**RIGHT, "t90_1": SEER}), limits, forked)
+    assert [task.score for task in report.tasks] == [2, 3], as_text(report)
+
+
 def test_a_forged_name_of_a_refused_module_tells_nothing(mark: Mark, hand_in: HandIn) -> None:
     forged = SPY.replace("seen = set()", "seen = sys.modules['_ampcourse_agent'].refusals").replace(
         "seen.add(", "seen.append('colorsys.' + "
@@ -258,6 +291,33 @@ def test_arrays_and_tensors_of_odd_kinds_are_no_numbers(
     )
     report = grade(sheet, hand_in({**RIGHT, "t90_1": text}), QUICK, plain)
     assert [task.score for task in report.tasks] == [0, 3]
+
+
+LIBRARIES = {
+    "patched torch and numpy": (
+        "import numpy, torch\n"
+        "yes = lambda *a, **k: True\n"
+        "torch.equal = torch.allclose = numpy.array_equal = numpy.allclose = yes\n"
+        "torch.Tensor.__eq__ = torch.Tensor.tolist = torch.Tensor.item = lambda *a: 2\n"
+        "def add_one(x):\n    return torch.tensor(0)"
+    ),
+    "a tensor of a kind of its own": (
+        "import torch\n"
+        "class Two(torch.Tensor):\n"
+        "    __torch_function__ = classmethod(lambda *a, **k: 2)\n"
+        "def add_one(x):\n    return torch.tensor(x + 1).as_subclass(Two)"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", LIBRARIES)
+def test_a_library_bent_to_say_yes_earns_nothing(
+    sheet: Sheet, kernels: Kernels, hand_in: HandIn, kind: str
+) -> None:
+    limits = Limits(cell=60, check=20)  # torch takes its time
+    report = grade(sheet, hand_in({**RIGHT, "t90_1": LIBRARIES[kind]}), limits, kernels)
+    assert [task.score for task in report.tasks] == [0, 3]
+    assert report.tasks[0].note == ""  # the cell itself ran
 
 
 CELLS = {

@@ -1,6 +1,7 @@
 """Whatever is handed in: right marks for what is right, a report for every task, no hang."""
 
 import json
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -344,9 +345,10 @@ def test_an_unreadable_file_is_reported_not_marked(tmp_path: Path, kind: str) ->
 
 def test_a_folder_or_device_of_that_name_is_reported(tmp_path: Path) -> None:
     (tmp_path / "90_sample.ipynb").mkdir()
-    paths = [tmp_path / "90_sample.ipynb", Path("/dev/zero"), tmp_path / "nothing.ipynb"]
-    reports = list(grade_files(Course(SAMPLE), paths, QUICK))
-    assert [bool(report.problem) for report in reports] == [True] * 3
+    os.mkfifo(tmp_path / "pipe.ipynb")  # whoever opens it waits for a writer
+    paths = [tmp_path / name for name in ("90_sample.ipynb", "pipe.ipynb", "nothing.ipynb")]
+    reports = list(grade_files(Course(SAMPLE), [*paths, Path("/dev/zero")], QUICK))
+    assert [bool(report.problem) for report in reports] == [True] * 4
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1"])

@@ -61,18 +61,24 @@ class ForkedKernel:
     def evaluate(
         self, calls: list[str], each: float, total: float
     ) -> tuple[list[dict[str, Any]], list[str]]:
-        """Return outcomes, the last a `no_result` if that call cost the kernel, and refusals."""
+        """Return outcomes, the last a `no_result` if that call cost the kernel, and refusals.
+
+        A call is sent when the one before it was answered: no code can look at those to come.
+        """
         outcomes: list[dict[str, Any]] = []
         end = time.monotonic() + total
         try:
-            self.wire.send({"do": "evaluate", "with": {"calls": calls}}, each)
-            while message := self.wait(min(each, end - time.monotonic())):
-                if "refused" in message:
-                    return outcomes, names(message["refused"])
+            for call in calls:
+                message = self.one(each, end, "evaluate", call=call)
+                if message is None:
+                    raise Broken(f"gave no result within {each:g} s")
                 outcome = message.get("outcome")
-                if not isinstance(outcome, dict) or len(outcomes) == len(calls):
+                if not isinstance(outcome, dict):
                     raise Broken(UNABLE)
                 outcomes.append(readable(outcome))
+            message = self.one(each, end, "refused")
+            if message is not None:
+                return outcomes, names(message.get("refused"))
             trouble = f"gave no result within {each:g} s"
         except (Broken, KernelLost) as error:
             trouble = str(error)
@@ -80,6 +86,11 @@ class ForkedKernel:
         if len(outcomes) == len(calls):
             raise KernelLost(trouble)
         return [*outcomes, {"no_result": trouble}], []
+
+    def one(self, each: float, end: float, do: str, **arguments: Any) -> dict[str, Any] | None:
+        """Send a request and return its answer, or None when time is up."""
+        self.wire.send({"do": do, "with": arguments}, each)
+        return self.wait(min(each, end - time.monotonic()))
 
     def ask(self, do: str, seconds: float, **arguments: Any) -> Reply:
         """Send a request and wait for the answer; raises KernelLost."""

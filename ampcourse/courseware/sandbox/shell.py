@@ -107,12 +107,13 @@ class Work:
         gc.collect()  # what its frames held is needed for what comes next
         return {"error": f"{told['type']}: {told['message'][:MAX_ERROR]}"}
 
-    def evaluate(self, calls: list[str]) -> dict[str, Any]:
-        """Evaluate calls in the learner's namespace; each outcome is sent when it is known."""
-        for call in calls:
-            try:
-                outcome = agent.evaluate(call, self.shell.user_ns)
-            except KeyboardInterrupt as error:  # nobody sends one here: the code raised it
-                outcome = {"error": agent.describe(error)}
-            self.wire.send({"outcome": outcome})
+    def evaluate(self, call: str) -> dict[str, Any]:
+        """Evaluate a call in the learner's namespace."""
+        try:
+            return {"outcome": agent.evaluate(call, self.shell.user_ns)}
+        except KeyboardInterrupt as error:  # nobody sends one here: the code raised it
+            return {"outcome": {"error": agent.describe(error)}}
+
+    def refused(self) -> dict[str, Any]:
+        """Return the forbidden modules that were asked for since the last time."""
         return {"refused": agent.refused()}

@@ -35,7 +35,8 @@ class Wire:
         """Send a message; raises Broken if the other side does not take it in time."""
         data = DUMPS(message).encode()
         try:
-            self.end.settimeout(seconds)
+            if self.end.gettimeout() != seconds:  # setting it costs a system call
+                self.end.settimeout(seconds)
             self.end.sendall(LENGTH.pack(len(data)) + data)
         except OSError:
             raise Broken(UNABLE) from None
@@ -44,12 +45,13 @@ class Wire:
         """Return the next message, or None when time is up; raises Broken."""
         end = None if seconds is None else time.monotonic() + seconds
         while not (data := self.complete()):
-            left = None if end is None else end - time.monotonic()
-            if left is not None and left <= 0:
-                return None
-            ready, _, _ = select.select([self.end], [], [], left)
-            if ready:
-                self.fill()
+            if end is not None:
+                left = end - time.monotonic()
+                if left <= 0:
+                    return None
+                if not select.select([self.end], [], [], left)[0]:
+                    continue
+            self.fill()
         try:
             message = LOADS(data.decode())
         except (ValueError, RecursionError, MemoryError):
