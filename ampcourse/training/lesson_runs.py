@@ -26,6 +26,8 @@ KINDS = ("activation_gradient", "weight_gradient")
 EVERY, STEPS = 40, 201
 #: Lesson 05: seeds of each arm, steps of each, and steps at the small learning rate afterwards.
 SEEDS, DEEP_STEPS, SLOW_STEPS = 3, 100, 40
+#: The learning rates of the two parts.
+RATE, SLOW_RATE = 2e-3, 5e-6
 _LOOK = 10
 #: Lesson 05 tries this scale, a power of two: on the plateau at the start, too large later.
 TRIAL = 18
@@ -108,7 +110,7 @@ def train_deep_net() -> dict[str, Any]:
     recorded: dict[str, Any] = {}
     for arm in arms:
         runs = [
-            HalfTraining(arm, images, labels, seed).run(DEEP_STEPS, 2e-3, look=_LOOK)
+            HalfTraining(arm, images, labels, seed).run(DEEP_STEPS, RATE, look=_LOOK)
             for seed in range(SEEDS)
         ]
         recorded[arm.name] = {
@@ -116,7 +118,7 @@ def train_deep_net() -> dict[str, Any]:
             "end": [round(run.loss(), 4) for run in runs],
             "zeros": [[_mean(layer) for layer in zip(*run.zeros, strict=True)] for run in runs],
         }
-    trial = HalfTraining(Arm("trial", 2.0**TRIAL), images, labels).run(DEEP_STEPS, 2e-3)
+    trial = HalfTraining(Arm("trial", 2.0**TRIAL), images, labels).run(DEEP_STEPS, RATE)
     nans = [step for step, loss in enumerate(trial.losses, 1) if math.isnan(loss)]
     return {
         "hardware": _hardware(),
@@ -146,7 +148,7 @@ def _slow(run: Any) -> dict[str, Any]:
     """Go on from a network that has learned at a small learning rate, with masters and without."""
     found = {}
     for name, master in (("no masters", False), ("masters", True)):
-        more = run.fork(master).run(SLOW_STEPS, 5e-6, look=_LOOK)
+        more = run.fork(master).run(SLOW_STEPS, SLOW_RATE, look=_LOOK)
         found[name] = {"unmoved": _mean(more.unmoved), "gain": round(run.loss() - more.loss(), 5)}
     return found
 
