@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import base64
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -105,6 +106,17 @@ def test_no_deck_gives_a_drawing_a_colour_as_text() -> None:
         return {colour for part in code for colour in given(part)}
 
     assert not offences(DECKS, in_blocks)
+
+
+def test_no_figure_in_a_built_lesson_has_another_colour() -> None:
+    found = {}
+    for path in sorted((ROOT / "notebooks" / "instructor").glob("*.ipynb")):
+        figures = re.findall(r"data:image/svg\+xml;base64,([\w+/=]+)", path.read_text("utf-8"))
+        drawn = [base64.b64decode(figure).decode() for figure in figures]
+        # "#m1a2b3c" in a reference is an id, not a colour.
+        found[path.name] = {c.upper() for svg in drawn for c in re.findall(r": (#\w+)", svg)}
+    assert sum(map(bool, found.values())) > 10
+    assert not {path: left for path, some in found.items() if (left := some - PALETTE)}
 
 
 def test_a_colour_is_found_in_each_way_of_writing_it() -> None:

@@ -40,7 +40,9 @@ def binades(
         start, end = numbers[0], numbers[-1] + gap
         roomy = shown is None and end - start > _ROOM * stretches[-1][1][-1]
         if roomy or (shown is not None and place == last):
-            ax.annotate("", (end, 0.62), (start, 0.62), arrowprops={"arrowstyle": "<->"})
+            ax.annotate(
+                "", (end, 0.62), (start, 0.62), arrowprops={"arrowstyle": "<->", "color": INK}
+            )
             told = f"gap {gap:g}" if shown is None else f"{name}: gap {gap:g}"
             ax.text((start + end) / 2, 0.70, told, color=INK, ha="center", weight="bold")
     low, (_, numbers, gap) = stretches[0][1][0], stretches[-1]
