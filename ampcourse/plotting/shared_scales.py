@@ -19,7 +19,8 @@ Row = tuple[Sequence[float], Sequence[str], Sequence[tuple[int, int, float]]]
 WORDS = {"size": "size, as a power of two", "place": "place in the tensor"}
 # What becomes of a value → colour and marker: colour is never the only cue.
 _LOOKS = MappingProxyType(
-    {"kept": (BLUE, "o", 5), "flushed": (VERMILLION, "x", 6), "clamped": (INK, "D", 7)}
+    {"kept": (BLUE, "o", 5), "flushed": (VERMILLION, "x", 6), "clamped": (VERMILLION, "^", 7)}
+    | {"outlier": (INK, "D", 7)}
 )
 
 
@@ -28,13 +29,13 @@ def shared_scales(rows: Mapping[str, Row], limits: tuple[float, float]) -> Axes:
     """Return the first of several Axes, one per way of sharing scales.
 
     `rows` maps a title to a tensor's values and blocks; a value is "kept", "flushed", that is
-    rounded to 0, or "clamped", cut to the largest number there is. `limits` are the ends of the
-    axis of sizes, the same in all; the zone that becomes 0 is hatched. Raises ValueError for no
-    rows and for lists of different lengths.
+    rounded to 0, "clamped", cut to the largest number there is, or the "outlier". `limits` are the
+    ends of the axis of sizes, the same in all; the zone that becomes 0 is hatched. Raises
+    ValueError for no rows and for lists of different lengths.
     """
     if not rows:
         raise ValueError("there is nothing to draw; give one way of sharing scales or more")
-    figure = new_axes(height=0.5 + 1.15 * len(rows)).figure
+    figure = new_axes(width=8.2, height=0.5 + 1.1 * len(rows)).figure
     figure.clear()
     panels = figure.subplots(len(rows), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for ax, (title, (sizes, fates, blocks)) in zip(panels, rows.items(), strict=True):
