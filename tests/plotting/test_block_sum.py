@@ -149,6 +149,18 @@ def test_what_falls_off_is_told_without_colour() -> None:
     assert printed.get_title(loc="left") == WORDS["all"]
 
 
+def test_right_of_the_line_stands_what_falls_and_then_nothing() -> None:
+    data, _, _ = parts()
+    beyond = {
+        stage: [t.get_rotation() for t in draw(data, stage).texts
+                if t.get_text() in ("0", "1") and data["kept"] < t.get_position()[0]]
+        for stage in ("cut", "sum")
+    }  # fmt: skip
+    assert beyond["cut"]
+    assert all(beyond["cut"])
+    assert beyond["sum"] == []
+
+
 def test_stages_share_their_axes_and_are_those_of_the_widget() -> None:
     data, _, _ = parts()
     drawn = [draw(data, stage) for stage in [*STAGES, None]]
