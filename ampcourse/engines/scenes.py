@@ -94,23 +94,24 @@ def record(name: str, timeout: float = 300.0) -> Result:
 
 
 def show_scene(name: str, timeout: float = 60.0, live: bool = True) -> tuple[Result, str]:
-    """Return a scene's result and "live", or the recorded one and "recorded: " with the reason.
+    """Return a scene's result, and in words whether it was played now or recorded earlier, and why.
 
-    With `live` False nothing is launched; the reason is then the command that made the record.
-    Never raises for what a machine lacks (gloo, a free port, DeepSpeed, time, another system than
-    Linux or macOS); ValueError for an unknown name.
+    With `live` False nothing is launched. The words on a record name its machine, its date and the
+    command that made it. Never raises for what a machine lacks (gloo, a free port, DeepSpeed, time,
+    another system than Linux or macOS); ValueError for an unknown name.
     """
     _check(name)
-    reason = _impossible() if live else "nothing was launched"
-    if not reason:
+    reason = _impossible() if live else ""
+    if live and not reason:
         try:
-            return scene(name, timeout), "live"
+            return scene(name, timeout), f"live, on {PROCESSES} processes of this machine"
         except (LaunchError, OSError) as error:  # OSError: no process or file could be made
             reason = reason_of(str(error))
     kept = recorded(name)
     machine = kept["machine"]
-    where = f"{machine['cpu']}, torch {machine['torch']}, {kept['date']}: {kept['command']}"
-    return kept["result"], f"recorded: {reason} ({where})"
+    why = f"since {reason}" if reason else "and shown without launching"
+    where = f"{machine['cpu']}, torch {machine['torch']}, {kept['date']}, by {kept['command']}"
+    return kept["result"], f"recorded earlier, {why} ({where})"
 
 
 #: What the message of a failed launch contains → what that means to a reader.

@@ -49,9 +49,29 @@ def test_a_launch_that_fails_gives_the_recorded_scene_and_the_reason(
     monkeypatch.setattr(scenes, "launch", refuse(message))
     result, how = show_scene("ddp")
     assert result == recorded("ddp")["result"]
-    assert how.startswith("recorded: ")
+    assert how.startswith("recorded earlier, since ")
     assert reason in how
     assert recorded("ddp")["command"] in how
+
+
+def test_a_scene_that_was_not_asked_for_live_is_shown_without_launching(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(scenes, "launch", refuse("was launched all the same"))
+    result, how = show_scene("ddp", live=False)
+    assert result == recorded("ddp")["result"]
+    assert how.startswith("recorded earlier, and shown without launching (")
+    assert recorded("ddp")["command"] in how
+    assert recorded("ddp")["date"] in how
+
+
+def test_a_scene_that_was_played_says_on_how_many_processes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(scenes, "scene", lambda name, timeout: {"played": name})
+    result, how = show_scene("ddp")
+    assert result == {"played": "ddp"}
+    assert how == "live, on 2 processes of this machine"
 
 
 def test_a_machine_that_cannot_start_processes_gives_the_recorded_scene(
