@@ -14,7 +14,7 @@ from ampcourse.classroom.learner_readme import KEPT
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
-ROW = re.compile(r"^\| \[?(\d\d_\w+)\]?(?:\(([^)]*)\))? \|.*\| (ready|to come) \|$", re.M)
+ROW = re.compile(r"^\| \[(\d\d_\w+)\]\(([^)]*)\) \|.*\|.*\|$", re.M)
 LARGEST = 150_000  # bytes of a picture
 
 
@@ -38,17 +38,13 @@ def section(heading: str) -> str:
     return README.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
 
 
-def test_the_syllabus_has_fifteen_lessons_in_order() -> None:
-    slugs = [slug for slug, _, _ in ROW.findall(README)]
-    assert [slug[:2] for slug in slugs] == [f"{number:02}" for number in range(15)]
-
-
-def test_the_syllabus_marks_as_ready_exactly_the_lessons_that_have_a_source() -> None:
-    sources = {path.stem for path in (ROOT / "notebooks" / "source").glob("[0-9]*.py")}
-    rows = ROW.findall(README)
-    assert {slug for slug, _, state in rows if state == "ready"} == sources
-    for slug, link, state in rows:
-        assert link == (f"notebooks/{slug}.ipynb" if state == "ready" else "")
+def test_the_syllabus_has_every_lesson_that_has_a_source_in_order() -> None:
+    sources = sorted(path.stem for path in (ROOT / "notebooks" / "source").glob("[0-9]*.py"))
+    assert [slug for slug, _ in ROW.findall(README)] == sources
+    assert [slug[:2] for slug in sources] == [f"{number:02}" for number in range(15)]
+    assert [link for _, link in ROW.findall(README)] == [
+        f"notebooks/{slug}.ipynb" for slug in sources
+    ]
 
 
 def test_every_link_to_a_file_leads_to_one() -> None:
