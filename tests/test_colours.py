@@ -191,3 +191,40 @@ def test_a_format_has_one_colour_in_the_type_grid_and_in_the_type_flow() -> None
         assert f".amp-type.amp-{cue} {{ color: var(--amp-{colour})" in rules
     assert "--amp-narrow: var(--amp-fp16)" in rules
     assert '[data-lower="bfloat16"] { --amp-narrow: var(--amp-bf16)' in rules
+
+
+def test_the_page_about_the_look_has_the_palette_and_is_linked() -> None:
+    page = (ROOT / ".github" / "STYLE.md").read_text("utf-8")
+    rows = [re.findall(r"#[0-9A-F]{6}", line) for line in page.splitlines()]
+    names = re.findall(r"^\| (\w+) \|(?=.*`#)", page, re.M)
+    listed = dict(zip(names, map(tuple, filter(None, rows)), strict=True))
+    assert listed == {key: tuple(hue) for key, hue in HUES.items()} | dict(SURFACES)
+    assert "[STYLE.md](STYLE.md)" in (ROOT / ".github" / "CONTRIBUTING.md").read_text("utf-8")
+
+
+def test_the_page_gives_each_part_and_format_its_colour() -> None:
+    page = (ROOT / ".github" / "STYLE.md").read_text("utf-8")
+    hues = {hue.light: key for key, hue in HUES.items()}
+    head, parts, formats = (
+        [cell.strip() for cell in re.findall(r"\|([^|\n]*)(?=\|)", line)]
+        for line in re.findall(r"^\| (?:\| vermillion|a part|a format).*$", page, re.M)
+    )
+    for key, colour in PARTS.items():
+        assert parts[head.index(hues[colour])] == key
+    words = {"E5M2": "e5m2", "E4M3": "e4m3", "FP6": "e3m2", "FP4": "e2m1"}
+    for place, cell in enumerate(formats[1:], 1):
+        for word in re.findall(r"\w*\d\w*", cell.replace("FP8", "")):
+            assert hues[FORMATS[words.get(word, word.lower())]] == head[place], word
+
+
+def test_the_parts_of_a_float_have_the_same_second_cue_on_a_slide_and_in_the_explorer() -> None:
+    deck = (PACKAGE / "slides/static/theme.css").read_text("utf-8")
+    widget = (PACKAGE / "widgets/static/explorer.css").read_text("utf-8")
+    cues = {}
+    for part in PARTS:
+        (rule,) = re.findall(rf"^\.bits \.{part} {{([^}}]*)}}", deck, re.M)
+        (field,) = re.findall(rf"^\.amp-field-{part} {{([^}}]*)}}", widget, re.M)
+        kinds = [re.findall(r"border(?:-bottom)?-style: (\w+)", text) for text in (rule, field)]
+        cues[part] = [kind or ["solid"] for kind in kinds]  # as both rules' common border is
+    assert all(one == other for one, other in cues.values())
+    assert len({kind for (kind,), _ in cues.values()}) == len(PARTS)

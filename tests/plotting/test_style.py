@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -89,6 +91,18 @@ def test_a_figure_is_as_wide_as_a_notebooks_column() -> None:
     figure: Any = new_axes().figure
     assert tuple(figure.get_size_inches()) == (style.WIDTH, style.HEIGHT)
     assert 96 * style.WIDTH == 672  # CSS pixels
+
+
+def test_no_drawing_sets_a_size_of_letters_that_lettering_cannot_change() -> None:
+    root = Path(style.__file__).parents[2]
+    drawings = [
+        *(root / "ampcourse" / "plotting").glob("*.py"),
+        *(root / "notebooks").rglob("*.py"),
+    ]
+    fixed = re.compile(r"\b(?:font|label|title)?size=[\d.]+|\bfontsize=\"")
+    assert len(drawings) > 30
+    found = {path.name: fixed.findall(path.read_text("utf-8")) for path in drawings}
+    assert not {name: some for name, some in found.items() if some}
 
 
 def test_a_text_shade_is_of_the_same_hue_and_is_its_own() -> None:
