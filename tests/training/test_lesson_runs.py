@@ -51,6 +51,7 @@ def test_the_first_step_of_lesson_04_can_be_made_again(monkeypatch: pytest.Monke
     monkeypatch.setattr(lesson_runs, "STEPS", 1)
     again = lesson_runs.train_small_cnn()
     assert again.keys() == load("small_cnn").keys()
+    assert all(row["true"] + row["underflowed"] <= row["total"] for row in again["twin"])
     assert again["losses"][0] == pytest.approx(load("small_cnn")["losses"]["0"], abs=1e-3)
     for kind in KINDS:
         for name, recorded in histograms(kind, 0).items():
