@@ -820,9 +820,9 @@ with task("t04_4"):
 
 # %% [markdown]
 r"""
-How wide is the gap in our CNN, at the last recorded step? For each kind of gradient: the smallest
-scale at which nothing is flushed, the largest at which nothing overflows, and below them the
-exponents of the two for each layer or parameter.
+How much room is between the two limits in our CNN, at the last recorded step? For each kind of
+gradient: the smallest scale at which nothing is flushed, the largest at which nothing overflows,
+and below them the exponents of the two for each layer or parameter.
 """
 
 # %%
