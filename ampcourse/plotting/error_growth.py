@@ -5,7 +5,17 @@ from __future__ import annotations
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from ampcourse.plotting.style import BLUE, GREEN, GREY, INK, PURPLE, VERMILLION, new_axes, styled
+from ampcourse.plotting.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    PURPLE,
+    VERMILLION,
+    new_axes,
+    styled,
+    text_shade,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,6 +78,6 @@ def _label(ax: Axes, ends: Mapping[str, tuple[int, float, str]]) -> None:
         free = y * step
         ax.set_ylim(bottom, max(top, free))
         ax.annotate(
-            label, (x, y), (8, 0), color=colour, va="center", weight="bold",
+            label, (x, y), (8, 0), color=text_shade(colour), va="center", weight="bold",
             textcoords="offset points",
         )  # fmt: skip

@@ -32,6 +32,7 @@ __all__ = [
     "lost_update",
     "memory_ledger",
     "outlier",
+    "roofline_explorer",
     "same_number",
     "scaler_scrubber",
     "shards",

@@ -4,6 +4,7 @@ import numpy as np
 
 from ampcourse.plotting import figure_html
 from ampcourse.plotting.error_growth import error_growth
+from ampcourse.plotting.style import text_shade
 
 CURVES = {
     "fp16": [(16, 2.0**-10), (64, 2.0**-8)],
@@ -54,3 +55,10 @@ def test_the_axes_say_what_is_added() -> None:
 
 def test_the_figure_is_small_on_the_page() -> None:
     assert len(figure_html(error_growth(CURVES), "two lines that rise")) < 60_000
+
+
+def test_each_label_has_the_text_shade_of_its_lines_colour() -> None:
+    many = {str(n): [(1, 1.0), (2, 2.0 + n)] for n in range(8)}
+    ax = error_growth(many)
+    shades = {text.get_text(): text.get_color() for text in ax.texts}
+    assert shades == {str(line.get_label()): text_shade(str(line.get_color())) for line in ax.lines}
