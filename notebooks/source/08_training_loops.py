@@ -1072,9 +1072,10 @@ r"""
 A gradient penalty takes a gradient, makes a term of the loss of it, and takes the gradient of that.
 The inner gradient flushes in FP16 like any other, so its loss has to be scaled. But the scaler
 does not know of it: `unscale_` works on `.grad` only. Loop **h** put the scaled gradients
-into the penalty, whose squares are scale² times too large. At 1024 that overflowed, so the scaler
-backed off to 4 and hid most of the error. One divides by hand, before anything is squared, and lets
-autograd see the division.
+into the penalty, whose squares are scale² times too large. From 1024 on that overflowed four times
+running, and the four broken batches halved the scale four times more: at 4 most of the error was
+hidden. In the longer run of the figure the scale never settles; it is halved on and on. One divides
+by hand, before anything is squared, and lets autograd see the division.
 
 ### t08_5 · A gradient penalty
 
