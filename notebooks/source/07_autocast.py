@@ -992,17 +992,9 @@ Only a weight is kept: an FP32 tensor that requires a gradient and was not compu
 **leaf**). An activation is cast at each use; who keeps all of them would keep a second copy of the
 whole forward pass.
 
-A cache brings surprises of its own. Four of them, each in one region; the cells below show them:
+A cache brings surprises of its own. Here are four of them, each in one region.
 
-1. The weight is changed in the region: autocast goes on with the old one.
-2. The two casts are one tensor, so the gradients of its two uses are added **in FP16**, before
-   they are cast to FP32.
-3. A region of another type inside finds the cast of the wrong type.
-4. A forward pass under `no_grad` (an evaluation, a target network) is the first to use the weight.
-   Earlier versions of PyTorch kept that cast without its place in the graph, and a training pass
-   after it left the weight without a gradient
-   ([#112583](https://github.com/pytorch/pytorch/issues/112583); mended in December 2025 by
-   [#165068](https://github.com/pytorch/pytorch/pull/165068)). What does yours do?
+**1.** The weight is changed in the region: autocast goes on with the old one.
 """
 
 # %% tags=["nbval-ignore-output"]
@@ -1012,6 +1004,12 @@ with torch.autocast("cpu", dtype=torch.float16):
     w.data += 1
     print("1. weight 1, then 2: products", before, "and", (x @ w).item())
 
+# %% [markdown]
+r"""
+**2.** The two casts are one tensor, so the gradients of its two uses are added **in FP16**, before
+they are cast to FP32.
+"""
+
 # %% tags=["nbval-ignore-output"]
 for keep in (True, False):
     w = torch.nn.Parameter(torch.ones(1, 1))
@@ -1019,6 +1017,11 @@ for keep in (True, False):
         loss = (2048 * x @ w).float() + (x @ w).float()
     loss.backward()
     print(f"2. cache {keep}: gradient 2048 + 1 = {w.grad.item():.0f}")
+
+# %% [markdown]
+r"""
+**3.** A region of another type inside finds the cast of the wrong type.
+"""
 
 # %% tags=["nbval-ignore-output"]
 w = torch.nn.Parameter(torch.ones(1, 1))
@@ -1029,6 +1032,16 @@ with torch.autocast("cpu", dtype=torch.float16):
             x @ w
     except RuntimeError as error:
         print("3.", error)
+
+# %% [markdown]
+r"""
+**4.** A forward pass under `no_grad` (an evaluation, a target network) is the first to use the
+weight. Earlier versions of PyTorch kept that cast without its place in the graph, and a training
+pass after it left the weight without a gradient
+([#112583](https://github.com/pytorch/pytorch/issues/112583); mended in December 2025 by
+[#165068](https://github.com/pytorch/pytorch/pull/165068)). What does yours do?
+"""
+
 # %% tags=["nbval-ignore-output"]
 w = torch.nn.Parameter(torch.ones(1, 1))
 with torch.autocast("cpu", dtype=torch.float16):
