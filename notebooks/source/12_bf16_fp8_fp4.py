@@ -4,8 +4,8 @@ r"""
 
 FP16 ran out of range, and a loss scale repaired that. BF16 took the other way: the range of FP32,
 paid for with precision. FP8 has half as many bits, FP4 a quarter: sixteen codes, eight sizes and
-their negatives. And yet networks train with them. How can a network learn from numbers that
-know nothing between 4 and 6?
+their negatives, and +0 and -0 are one number. And yet networks train with them. How can a network
+learn from numbers that know nothing between 4 and 6?
 
 By never leaving a narrow number alone: a scale stands beside it, for the whole tensor or for a
 block of 32 or 16 neighbours, and a wider number keeps what must not be lost. You will build each
@@ -66,9 +66,12 @@ for way, walk in walks.items():
     print(f"{way:10} after 1,000 updates: {walk[-1]}")
 
 # %% tags=["nbval-ignore-output"]
-few = {way: walk[::20] for way, walk in walks.items()}
+few = {way: walks[way][::20] for way in ("master", "nearest", "stochastic")}
+near, by_chance, kept = (f"{walks[way][-1]:.3g}" for way in WAYS)
 show(
-    running_sums(few, range(0, 1001, 20)), alt="Nearest stays at 1; the other two climb to about 2."
+    running_sums(few, range(0, 1001, 20)),
+    alt=f"Rounded to nearest the weight ends at {near}, where it began; stochastically rounded at "
+    f"{by_chance}, and with a master at {kept}.",
 )
 
 # %% [markdown]
@@ -443,18 +446,25 @@ for name, x in tensors.items():
 
 # %% tags=["nbval-ignore-output"]
 histogram = exponent_histogram(tensors["gradients"], "gradients")
-show(exponents(scaled_view(histogram, "e4m3")), alt="All bars lie below E4M3's range: zeros.")
+plain = scaled_view(histogram, "e4m3")
+show(exponents(plain), alt=f"Bars below E4M3's range: {plain.flushed / plain.total:.0%} become 0.")
+
+# %% [markdown]
+r"""
+Without a scale all of them become 0.
+"""
 
 # %% tags=["nbval-ignore-output"]
 scaled = scaled_view(histogram, "e4m3", fitting_scale(histogram.largest, "e4m3"))
-show(exponents(scaled), alt="With the scale the bars lie inside the range; few are lost.")
+gone = scaled.flushed / scaled.total
+show(exponents(scaled), alt=f"With the scale the bars lie inside the range; {gone:.2%} become 0.")
 
 # %% [markdown]
 r"""
 (The window is drawn to the end of the highest binade, $2^9$; E4M3's numbers end inside it, at 448.)
 
-Without a scale E4M3 makes zeros of all these gradients, E5M2 of most; a scale that takes the
-largest just below the format's largest number rescues nearly all. Activations and weights of this
+Without a scale E5M2 makes zeros of most of them, too; one that takes the largest just below the
+format's largest number rescues nearly all. Activations and weights of this
 small net would nearly do without one. Large nets can have outliers, though, and what exceeds 448
 becomes 448 here, without a word. So each FP8 tensor travels with a scale of its own, made from its
 **amax**, its largest magnitude: it is *multiplied* by the scale before it is rounded, and the
@@ -1769,8 +1779,11 @@ weights and the optimizer stay wide.
 many bytes they are. What scales do in FP16 is in `05_loss_scaling` and `06_grad_scaler`, what
 accumulators do in `03_tensor_cores`.
 
-Sources: OCP 8-bit Floating Point Specification (OFP8) 1.0. OCP Microscaling Formats (MX)
-Specification 1.0. Micikevicius and others, FP8 Formats for Deep Learning, arXiv 2209.05433. NVIDIA,
-Pretraining Large Language Models with NVFP4, arXiv 2509.25149. NVIDIA, Transformer Engine, user
-guide: FP8 delayed scaling.
+Sources:
+
+- OCP 8-bit Floating Point Specification (OFP8) 1.0.
+- OCP Microscaling Formats (MX) Specification 1.0.
+- Micikevicius and others, FP8 Formats for Deep Learning, arXiv 2209.05433.
+- NVIDIA, Pretraining Large Language Models with NVFP4, arXiv 2509.25149.
+- NVIDIA, Transformer Engine, user guide: FP8 delayed scaling.
 """
