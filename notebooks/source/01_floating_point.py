@@ -884,6 +884,12 @@ powers = {
 reach = [f"{name} from {low:g} to {high:.3g}" for name, (low, _, high) in powers.items()]
 show(ranges(powers), alt=f"Bars of range, in powers of two: {', '.join(reach)}.")
 
+# %% [markdown]
+r"""
+Exponent bits set the length of a bar: the normal numbers of BF16 and TF32 reach as far as FP32's.
+Only their subnormals end sooner.
+"""
+
 # %%
 for fmt in shown:
     fields = f"1 + {fmt.exponent_bits} + {fmt.significand_bits}"
