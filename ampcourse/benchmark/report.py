@@ -24,7 +24,8 @@ def table(results: Sequence[Result]) -> DataFrame:
     from pandas import DataFrame
 
     names = [result.name for result in results]
-    return DataFrame([_row(result) for result in results], index=names)
+    frame = DataFrame([_row(result) for result in results], index=names)
+    return frame.rename_axis(columns="run")  # else the first cell of its header is empty
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class MarkdownTable:
 def sources(results: Sequence[Result]) -> MarkdownTable:
     """Return where each result is from, with links, and what else one must know of it."""
     rows = [(r.name, r.kind, _linked(r.source), _linked(r.note)) for r in results]
-    head = [("", "kind", "source", "remark"), ("---",) * 4]
+    head = [("run", "kind", "source", "remark"), ("---",) * 4]
     lines = ("| " + " | ".join(_one_cell(text) for text in row) + " |" for row in [*head, *rows])
     return MarkdownTable("\n".join(lines))
 

@@ -83,9 +83,10 @@ show(speedups(records(), guess), alt=". ".join(sentence(r) for r in records()))
 
 # %% [markdown]
 r"""
-**The same idea made training more than three times as fast, changed nothing, or made it take more
-than four times as long.** The two largest factors are not precision alone: NVIDIA's
-mixed-precision runs also changed the memory layout, and on the V100 the batch (112 → 256).
+**The same idea made training more than three times as fast (the V100), changed nothing (the GTX
+1080 Ti), or made it take more than four times as long (the CPU in the last row).** The two largest
+factors are not precision alone: NVIDIA's mixed-precision runs also changed the memory layout, and
+on the V100 the batch (112 → 256).
 
 Three things decide, and they differ from case to case:
 
@@ -118,10 +119,10 @@ table([r for r in records() if r.memory_change is not None])
 
 # %% [markdown]
 r"""
-It saved 38 %, more than the 2080 Ti, which gained the most time of the four. Storing a number in 16
-bits saves memory on any chip; computing with it saves time only on some. And memory does not
-halve: the values kept for the backward pass shrink, while the weights and what the optimizer
-keeps stay in 32 bits.
+It saved 38 %, more than the 2080 Ti, which gained the most time of the four runs whose memory is
+known. Storing a number in 16 bits saves memory on any chip; computing with it saves time only on
+some. And memory does not halve: the values kept for the backward pass shrink, while the weights and
+what the optimizer keeps stay in 32 bits.
 
 ### t00_2 · Read a table
 Each run is a row, as below. A unit that ends in `/s` is a rate: so many images per second, for

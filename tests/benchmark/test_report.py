@@ -44,6 +44,12 @@ def test_memory_and_speed_come_first_so_that_a_narrow_page_shows_them() -> None:
     assert frame.loc["a GPU", "kind"] == "published"
 
 
+def test_no_table_has_an_empty_header_cell() -> None:
+    assert "<th></th>" not in table([KNOWN])._repr_html_()
+    head = str(sources([KNOWN])).splitlines()[0]
+    assert all(cell.strip() for cell in head.split("|")[1:-1])
+
+
 def test_no_two_rows_of_the_shipped_records_have_the_same_name() -> None:
     names = list(table(records()).index)
     assert len(set(names)) == len(names)
