@@ -4,8 +4,8 @@ r"""
 
 Somebody trains a ResNet20 on CIFAR10 in 15 minutes, switches mixed precision on, and waits 21
 minutes ([apex#297](https://github.com/NVIDIA/apex/issues/297)). On a GTX 1080 Ti it changes
-nothing, on a V100 NVIDIA prints a factor of 3.26, and a loop with `time.time()` around it says that
-everything takes 40 microseconds.
+nothing, on a V100 NVIDIA's two rates make a factor of 3.27, and a loop with `time.time()` around it
+says that everything takes 40 microseconds.
 
 All of these can be true. Two questions sort them out: did the clock measure what it was meant to
 measure, and what does the hardware allow at all? After this lesson you have a timer that can be
@@ -844,7 +844,7 @@ with task("t10_4"):
 
 # %% [markdown]
 r"""
-## Six cards, and what was measured on them
+## Six cards, and what is known of them
 
 (And here for the second.)
 
