@@ -2,9 +2,9 @@
 r"""
 # What does D = A·B + C really compute?
 
-Add $2^{-24}$ to 1, four times over. The exact answer, $1 + 2^{-22}$, is an FP32 number. The
-Tensor Cores of a V100 say 1. Those of an A100 give the exact answer. Plain FP32 arithmetic on any
-CPU says 1 as well, but for another reason.
+Add $2^{-24}$, a crumb, to 1, four times over. The exact answer, $1 + 2^{-22}$, is an FP32 number.
+The Tensor Cores of a V100 say 1. Those of an A100 give the exact answer. Plain FP32 arithmetic on
+any CPU says 1 as well, but for another reason.
 
 A Tensor Core computes D = A·B + C: it multiplies small tiles of FP16 numbers and adds the
 products to FP32 ones. How it adds is not published. People have found out from outside, with sums
@@ -38,11 +38,12 @@ from ampcourse.tensor_core import mma
 
 ones, crumbs = np.full(4, 1.0), np.full(4, 2.0**-24)
 for gpu in ("V100", "A100", "H100"):
-    print(gpu, float(mma(ones, crumbs, np.float32(1), gpu=gpu)).hex())
+    d = float(mma(ones, crumbs, np.float32(1), gpu=gpu))
+    print(gpu, "keeps", (d - 1) / 2**-24, "of 4 crumbs")
 total = np.float32(1)
 for crumb in crumbs:
     total = np.float32(total + crumb)
-print("CPU ", float(total).hex())
+print("CPU  keeps", (float(total) - 1) / 2**-24, "of 4 crumbs")
 
 # %% [markdown]
 r"""
@@ -1425,8 +1426,9 @@ r"""
   cut, not rounded (t03_2).
 - **"Two GPUs give the same bits."** Only if $L$ and $F$ agree, and the kernels split the sum alike
   (t03_3).
-- **"Order never matters."** Inside a block it does not; which products share a block does. In the
-  second of the three sums, put $-2^{11}$ into place 1, and an A100 gives $2^{-13}$ instead of 0.
+- **"Order never matters."** Inside a block it does not; which products share a block does. With
+  C = $3 \cdot 2^{-14}$ the products $2^{11}$ and $-2^{11}$ give 0 on an A100 if they are in
+  different blocks, and $2^{-13}$ if they are in one.
 - **"TF32 is FP32, only faster."** Of each factor 13 bits are thrown away (t03_4).
 - **"I can test FP16 matmul on the CPU."** You see FP32 sums, rounded once to FP16.
 - **"FP8 on Hopper accumulates in FP32."** `wgmma` has 14 bits, in an FP32 register. `mma.sync` is
