@@ -1424,15 +1424,9 @@ def ledger(run):
 
 # %% [markdown]
 r"""
-What to expect of the **time**: nothing of what a GPU would show. FP16 gains where there are units
-for it, and code that uses them. A CPU without converts every operand to FP32 and every result
-back, and on larger nets FP16 autocast then takes 8 to 75 times as long as FP32 (measured for this
-course). On this small net every cast and every copy of a master is one call more, and the rest
-depends on the CPU: on two servers the levels with FP16 took from 1.4 to 21 times as long as O0.
-The slower one, a busy Xeon, even had instructions for FP16 (AVX512-FP16), and yet with torch 2.14
-the backward pass of the convolution took 45 times as long as in FP32. So predict: no level is much
-faster than O0, and which is slowest may change from run to run. (Shown is the fastest step of
-each, since whatever else the machine does can only add.)
+What to expect of the **time**: nothing of what a GPU would show. On this small net on a CPU no
+level is much faster than O0, and which is slowest may change from run to run. (Shown is the fastest
+step of each, since whatever else the machine does can only add.)
 
 What to expect of the **accuracy**: after two epochs it still jumps by several points from batch
 to batch, and with 1,000 test images a difference of less than about 3 says nothing anyway.
@@ -1500,7 +1494,13 @@ Read it line by line:
 - **For backward.** Here most bytes are saved. But it falls to about 60 % of O0's and not to half:
   pooling keeps its indices as int64 in all of them, and O1 and `torch.amp` keep the cast weights
   as well.
-- **Time** is what this CPU makes of it, and says nothing of a GPU.
+- **Time** is what this CPU makes of it, and says nothing of a GPU. FP16 gains where there are units
+  for it, and code that uses them. A CPU without converts every operand to FP32 and every result
+  back, and each cast and each copy of a master is one call more. On two servers the levels with
+  FP16 took from 1.4 to 21 times as long as O0; the slower one, a busy Xeon, even had instructions
+  for FP16 (AVX512-FP16), but with torch 2.14 the backward pass of the convolution took 45 times as
+  long as in FP32. On larger nets FP16 autocast takes 8 to 75 times as long (measured for this
+  course).
 
 And O1 beside `torch.amp` in FP16? Same casts, same order, same scale:
 """
@@ -1514,7 +1514,7 @@ r"""
 On GPUs that have FP16 units the levels did differ in time. Quoted from
 [apex#478](https://github.com/NVIDIA/apex/issues/478), somebody's ResNet152 on CIFAR10, one V100:
 
-| | O0 | O1 | O2 | O3 |
+| level | O0 | O1 | O2 | O3 |
 |---|---|---|---|---|
 | accuracy, % | 93.42 | 93.55 | 93.50 | 93.21 |
 | time | 6 h 54 min | 5 h 26 min | 4 h 31 min | 3 h 52 min |
@@ -1543,7 +1543,7 @@ are no ladder from safe to fast: O3 leaves out the two things that protect FP16 
 
 ## Port a script
 
-| | |
+| Apex | torch.amp |
 |---|---|
 | O0 | nothing, or both switched off by `enabled=False` |
 | O1 | `torch.autocast(device, dtype=torch.float16)` and `torch.amp.GradScaler(device)` |
@@ -2181,8 +2181,9 @@ r"""
   the backward pass.
 - **"`.half()` and a GradScaler is O2."** It lacks masters and batch norm, and PyTorch refuses it.
 - **"Set the loss scale to 128."** Then it stays there, and overflows go unnoticed (t09_4, t09_6).
-- **"Clip `model.parameters()`, as always."** Under O2 that misses every master, and shrinks batch
-  norm's gradients by a norm that still holds the scale (t09_6).
+- **"Clip `model.parameters()`, as always."** Under O2 that misses every master, and multiplies
+  batch norm's gradients by next to nothing, or by 0 where the norm of the scaled gradients is
+  infinite in FP16, as at $2^{16}$ at the start (t09_6).
 - **"O3 is the safe, fast one", "the levels differ in speed only."** O3 leaves out the scale and
   the masters (t09_6).
 
