@@ -437,11 +437,12 @@ show(
 
 # %% [markdown]
 r"""
-Two cliffs with a plateau between them. On the left gradients vanish; the 48 % that stay are true
-zeros. On the right the largest become infinite: at first one in ten thousand, which the figure
-hides, but infinities meet on the way back as $\infty - \infty$ or $0 \cdot \infty$, both NaN, and
-soon most gradients are lost. In between the zeros stay at 48 %, yet not every scale is as good as
-another: a gradient under $2^{-14}$ is subnormal in FP16 and carries fewer bits. How many are?
+Two cliffs with a plateau between them. On the left gradients vanish; the 48 % that stay are,
+nearly all, true zeros. On the right the largest become infinite: at first one in ten thousand,
+which the figure hides, but infinities meet on the way back as $\infty - \infty$ or
+$0 \cdot \infty$, both NaN, and soon most gradients are lost. In between the zeros stay at 48 %,
+yet not every scale is as good as another: a gradient under $2^{-14}$ is subnormal in FP16 and
+carries fewer bits. How many are?
 """
 
 
@@ -1002,18 +1003,22 @@ masters and without, at a learning rate 400 times smaller, as at the end of a sc
 
 # %% tags=["nbval-ignore-output"]
 for seed, run in enumerate(scaled):
+    gains = []
     for master in (False, True):
         more = run.fork(master).run(40, 5e-6, look=10)
         kept = sum(more.unmoved) / len(more.unmoved)
-        gain = run.loss() - more.loss()
+        gains.append(run.loss() - more.loss())
         name = "masters" if master else "no masters"
-        print(f"seed {seed}, {name:10}  too small for FP16: {kept:.0%}  loss falls by {gain:.4f}")
+        line = f"seed {seed}, {name:10}  too small for FP16: {kept:.0%}"
+        print(f"{line}  loss falls by {gains[-1]:.4f}")
+    print(f"        with masters {gains[1] / gains[0]:.1f} times as far")
 
 # %% [markdown]
 r"""
 About nine of ten updates are too small to move their FP16 weight. Without a copy they are lost;
-with one they add up, and the loss falls several times as far. So each cure has its own
-sign: zeros in the gradients call for a scale, updates that move nothing call for masters.
+with one they add up, and the loss falls several times as far: the last line for each seed says how
+many. So each cure has its own sign: zeros in the gradients call for a scale, updates that move
+nothing call for masters.
 
 Now try a scale of your own. In the figure of the cliffs $2^{18}$ was on the plateau:
 """
