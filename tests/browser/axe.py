@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 
-def violations(page: Any, context: str, only: tuple[str, ...] = ()) -> list[tuple[str, list[str]]]:
+def violations(
+    page: Any, context: str | list[str], only: Sequence[str] = (), off: Sequence[str] = ()
+) -> list[tuple[str, list[str]]]:
     """Return rule and elements of what axe objects to; skip the test where axe is missing.
 
-    `only` names the rules to try, all if empty.
+    `context` is a selector, or several; `only` names the rules to try, all if empty, and `off`
+    those to leave out.
     """
     module = pytest.importorskip("axe_playwright_python.sync_playwright")
     # JupyterLab's body is 0 pixels high and hides overflow: axe would take all text in it for
@@ -18,8 +22,13 @@ def violations(page: Any, context: str, only: tuple[str, ...] = ()) -> list[tupl
     page.evaluate("document.body.style.height = '100vh'")
     if not page.evaluate("'axe' in window"):  # half a megabyte: once a page
         page.evaluate(module.Axe().axe_script)
-    options = {"resultTypes": ["violations"], **({"runOnly": list(only)} if only else {})}
-    response = page.evaluate("(arguments) => axe.run(...arguments)", [context, options])
+    options: dict[str, Any] = {"resultTypes": ["violations"]}
+    options |= {"runOnly": list(only)} if only else {}
+    options |= {"rules": {rule: {"enabled": False} for rule in off}} if off else {}
+    # The colours of code inside Markdown are JupyterLab's.
+    parts = {"include": [[part] for part in context], "exclude": [[".jp-MarkdownOutput pre"]]}
+    where = context if isinstance(context, str) else parts
+    response = page.evaluate("(arguments) => axe.run(...arguments)", [where, options])
     checked = [rule for rule in response["passes"] if rule["id"] == "color-contrast"]
     assert checked, "axe checked no contrast"
     found = response["violations"]
