@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
     build.set_defaults(run=run_build)
     add_classroom(commands)
     slides = commands.add_parser("slides", help="build the lessons' decks, as HTML and PDF")
-    slides.add_argument("decks", nargs="*", metavar="NN", help="a number, or first_hour; all if none")
+    slides.add_argument("decks", nargs="*", metavar="NN", help="or first_hour; all if none")
     slides.add_argument("--pdf", action="store_true", help="print each one, too, by Chromium")
     slides.add_argument("--open", action="store_true", help="open the first one in the browser")
     slides.add_argument("--out", type=Path, metavar="FOLDER", help="build/slides in the clone")
