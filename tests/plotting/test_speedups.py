@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 
 from ampcourse.benchmark import Measurement, Result, records
 from ampcourse.plotting.speedups import speedups
@@ -94,6 +95,7 @@ def test_drawing_raises_no_warning() -> None:
 def test_names_of_rows_lie_apart_in_the_letters_of_a_slide_too(factor: float) -> None:
     with lettering(factor):
         ax = speedups(records())
+    assert isinstance(ax.figure, Figure)
     ax.figure.draw_without_rendering()
     boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
     assert all(upper.y0 >= lower.y1 for upper, lower in pairwise(boxes))
