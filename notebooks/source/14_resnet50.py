@@ -56,7 +56,7 @@ for name, value in vars(run).items():
 
 # %% [markdown]
 r"""
-| | |
+| part | what it is |
 |---|---|
 | `run.model`, `optimizer`, `scheduler` | as in `08_training_loops` |
 | `run.scaler` | torch's; disabled unless the precision is `amp-fp16` |
@@ -107,8 +107,14 @@ def given_step(run, images, labels):
 r"""
 ## Predict first
 
-Nobody grades these; replace each `None` and run the cell.
+Nobody grades these; replace each `None` and run the cell. The last one is about three articles,
+whose claims you will judge at the end:
 """
+
+# %%
+from ampcourse.claims import CLAIMS, NUMBERS, SPEED, TRAINING
+
+print("claims of the three articles:", len(CLAIMS))
 
 # %%
 # How many mistakes are in given_step?
@@ -116,9 +122,9 @@ my_mistakes = None
 # After two epochs a right step knows 77 % of the test images.
 # And given_step? In percent.
 my_accuracy = None
-# If only three of the mistakes are repaired, in percent:
+# If only three of the mistakes are repaired, its accuracy in percent:
 my_half = None
-# How many of the articles' 20-odd claims are right as they stand:
+# How many of those claims are right as they stand:
 my_right = None
 
 # %% [markdown]
@@ -1638,8 +1644,6 @@ it amounts to is our judgement, and that is one of five: *right*, *right in part
 """
 
 # %%
-from ampcourse.claims import CLAIMS, NUMBERS, SPEED, TRAINING
-
 lines = [f"{k}. {claim.says}" for k, claim in enumerate(CLAIMS, 1)]
 MarkdownTable("\n".join(lines))
 
