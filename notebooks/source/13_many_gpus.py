@@ -154,9 +154,10 @@ were just before they were averaged.
 
 ## An inf on one rank
 
-Two ranks train in FP16, each with its own images and its own GradScaler. In step 1, counted from
-0, one pixel of rank 1 is damaged: it is 70,000, which FP16 does not hold. What will rank 0 do? If
-the two processes cannot be started and ended within 30 s, you see what was recorded, and why:
+Two ranks train in FP16, each with its own images and its own GradScaler. In step 1, counted from 0,
+one pixel of rank 1 is damaged: it is 70,000, which FP16 does not hold, and all gradients of that
+rank become NaN. What will rank 0 do? If the two processes cannot be started and ended within 30 s,
+you see what was recorded, and why:
 """
 
 # %%
@@ -925,9 +926,9 @@ for name, stage in (("ddp", 0), ("fsdp2", 3)):
 # %% [markdown]
 r"""
 In FP32 two ranks have the losses of one process but for the last bits, because sums are taken in
-another order. Autocast and policy come to the same, since this network has nothing but convolutions
-and a linear layer. A rank holds half; with small layers it can be more, for FSDP2 cuts by rows, and
-of 10 rows on 8 ranks, five ranks hold 2 and three none.
+another order. Here autocast and policy give the same losses, since this network has nothing but
+convolutions and a linear layer. A rank holds half; with small layers it can be more, for FSDP2 cuts
+by rows, and of 10 rows on 8 ranks, five ranks hold 2 and three none.
 
 ## DeepSpeed: the three stages by a configuration
 
@@ -1591,7 +1592,7 @@ r"""
   images on every rank.
 - **"Every rank may decide alone."** With sharded gradients it has to ask the others (t13_2).
 - **"Gradients are summed over ranks."** DDP averages. Whoever divides the loss by 8 ranks as well
-  trains, with SGD, at an eighth of the learning rate (t13_1).
+  trains, with plain SGD, at an eighth of the learning rate (t13_1).
 - **"ZeRO-3 divides the activations, too."** No stage does (t13_3).
 - **"The highest stage is the best."** Stage 3 sends more: take the lowest that fits
   (t13_3).
