@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 LENGTH = struct.Struct("!Q")
-PIECE = 1 << 20
+PIECE = 1 << 16  # a buffer of a megabyte for each message took longer than most calls
 UNABLE = "left the kernel unable to answer"
 PACKET = 60_000  # bytes of one message on a control socket
 # Kept from here on: in a sandbox the learner's code may put something else in their places.
