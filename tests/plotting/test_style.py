@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 
 from ampcourse.formats import FORMATS
 from ampcourse.plotting import new_axes, style, styled
-from ampcourse.plotting.page import figure_svg
+from ampcourse.plotting.page import checked_figure, figure_svg
 
 
 @styled
@@ -82,7 +82,7 @@ def test_lettering_inside_lettering_replaces_it_and_gives_it_back() -> None:
 
 def test_the_labels_of_ticks_follow_lettering_in_what_is_written_to_the_page() -> None:
     with style.lettering(2):
-        svg = figure_svg(drawn().get_figure(root=True))  # type: ignore[arg-type]
+        svg = figure_svg(checked_figure(drawn()))
     assert "20px" in svg
     assert "10px" not in svg
 
