@@ -3,6 +3,11 @@
 import signal
 import threading
 
+# Here, so that one browser serves all folders: a second one beside it cannot be driven.
+from tests.browser.lab_fixtures import chromium, lab, lab_server
+
+__all__ = ["chromium", "lab", "lab_server"]
+
 try:
     from hypothesis import settings
 except ImportError:  # tests that need it say so themselves

@@ -9,10 +9,7 @@ from typing import Any
 import pytest
 
 from ampcourse.slides.deck import Deck
-from tests.browser.lab_fixtures import chromium
 from tests.slides.decks import DECKS, built
-
-__all__ = ["chromium"]
 
 
 @pytest.fixture(scope="session")
