@@ -121,8 +121,8 @@ table([r for r in records() if r.memory_change is not None])
 r"""
 It saved 38 %, more than the 2080 Ti, which gained the most time of the four runs whose memory is
 known. Storing a number in 16 bits saves memory on any chip; computing with it saves time only on
-some. And memory does not halve: the values kept for the backward pass shrink, while the weights and
-what the optimizer keeps stay in 32 bits.
+some. And memory does not halve: the values kept for the backward pass shrink, but not all that a
+step holds does (`11_memory` counts it).
 
 ### t00_2 · Read a table
 Each run is a row, as below. A unit that ends in `/s` is a rate: so many images per second, for
@@ -451,8 +451,8 @@ almost anywhere. Ask of each number what it was measured against.
 ## Where next
 
 Why 16 bits can be enough, and where they are not, starts with what the bits mean:
-[01_floating_point](01_floating_point.ipynb). Lessons 01 to 14 take from one hour to
-two and a half, each says how long, and there are three paths through them:
+[01_floating_point](01_floating_point.ipynb). Lessons 01 to 14 take from an hour to
+three, each says how long, and there are three paths through them:
 
 - *An afternoon:* [01 floating point](01_floating_point.ipynb) ·
   [05 loss scaling](05_loss_scaling.ipynb) · [06 GradScaler](06_grad_scaler.ipynb) ·

@@ -1653,7 +1653,7 @@ for workload in WORKLOADS.values():
 # %% [markdown]
 r"""
 For ResNet50 it is activations that fill the card, and autocast nearly doubles the batch. The
-perceptron's hundreds of thousands are what is left over when its weights have their place: there
+perceptron could take hundreds of thousands of images at a time, more than FashionMNIST has: there
 nobody needs the memory that autocast sets free.
 
 ## What people get wrong

@@ -235,6 +235,24 @@ def test_magics_and_commands_work_as_in_a_notebook(kernel: ForkedKernel) -> None
     assert kernel.execute("get_ipython().user_ns is globals()", 5).status == "ok"
 
 
+def test_a_plain_cell_has_what_it_has_in_a_notebook(kernel: ForkedKernel) -> None:
+    cell = (
+        "from inspect import getsource\n"
+        "def seven():\n"
+        "    return 7  # not eight\n"
+        "display(seven)\n"
+        "shell = get_ipython()\n"
+        "seven"
+    )
+    assert kernel.execute(cell, 5).error == ""
+    calls = ["getsource(seven)", "shell.user_ns is globals()", "__name__"]
+    values = ["def seven():\n    return 7  # not eight\n", True, "__main__"]
+    assert kernel.evaluate(calls, 5, 5)[0] == [{"value": encode(value)} for value in values]
+    assert kernel.execute("raise SystemExit(3)", 5).error == "SystemExit: 3"
+    assert kernel.execute("x = 1\nraise KeyboardInterrupt", 5).error == "KeyboardInterrupt: "
+    assert kernel.evaluate(["x"], 5, 5)[0] == [{"value": encode(1)}]
+
+
 def test_every_kernel_starts_from_the_same_random_state(
     sheet: Sheet, forked: ForkedKernels
 ) -> None:
