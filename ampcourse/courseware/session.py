@@ -149,8 +149,8 @@ class Session:
     def ask(self, calls: list[str], answers: Answers) -> None:
         """Add the outcomes of a task's calls to what is known of it.
 
-        Calls travel in batches. Where a kernel cannot tell which call hangs or kills it, that
-        is found by trying alone.
+        A kernel is asked for a batch; the sandbox's gets its calls one by one. Where a kernel
+        cannot tell which call hangs or kills it, that is found by trying alone.
         """
         done: list[dict[str, Any]] = []
         size = BATCH

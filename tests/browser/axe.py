@@ -8,13 +8,10 @@ from typing import Any
 import pytest
 
 
-def violations(
-    page: Any, context: str | list[str], only: Sequence[str] = (), off: Sequence[str] = ()
-) -> list[tuple[str, list[str]]]:
+def violations(page: Any, context: str, only: Sequence[str] = ()) -> list[tuple[str, list[str]]]:
     """Return rule and elements of what axe objects to; skip the test where axe is missing.
 
-    `context` is a selector, or several; `only` names the rules to try, all if empty, and `off`
-    those to leave out.
+    `context` is a selector; `only` names the rules to try, all if empty.
     """
     module = pytest.importorskip("axe_playwright_python.sync_playwright")
     # JupyterLab's body is 0 pixels high and hides overflow: axe would take all text in it for
@@ -24,11 +21,7 @@ def violations(
         page.evaluate(module.Axe().axe_script)
     options: dict[str, Any] = {"resultTypes": ["violations"]}
     options |= {"runOnly": list(only)} if only else {}
-    options |= {"rules": {rule: {"enabled": False} for rule in off}} if off else {}
-    # The colours of code inside Markdown are JupyterLab's.
-    parts = {"include": [[part] for part in context], "exclude": [[".jp-MarkdownOutput pre"]]}
-    where = context if isinstance(context, str) else parts
-    response = page.evaluate("(arguments) => axe.run(...arguments)", [where, options])
+    response = page.evaluate("(arguments) => axe.run(...arguments)", [context, options])
     checked = [rule for rule in response["passes"] if rule["id"] == "color-contrast"]
     assert checked, "axe checked no contrast"
     found = response["violations"]
