@@ -613,7 +613,8 @@ with task("t01_4"):
 
     def t01_4_positive(e, m, dtype, widened):
         """Return the positive finite numbers; widened, the all-ones exponent has some too."""
-        codes = np.arange(2 ** (e + m)).astype("u2" if m > 7 else "u1")
+        codes = np.arange(2 ** (e + m)).astype("u2" if dtype is np.float16 else "u1")
+        codes <<= 10 - m if dtype is np.float16 else 0  # FP16's codes that end in zeros
         with np.errstate(invalid="ignore"):  # some NaNs are signalling ones
             numbers = codes.view(dtype).astype(np.float64)
         if widened:
@@ -621,8 +622,9 @@ with task("t01_4"):
             numbers[-1] = nan
         return numbers[np.isfinite(numbers) & (numbers > 0)].tolist()
 
+    # More codes than a byte holds; the list of FP16 would take longer than all the rest.
     for name, e, m, dtype, step in (
-        ("FP16", 5, 10, np.float16, 613),
+        ("Format(5, 4)", 5, 4, np.float16, 11),
         ("E5M2", 5, 2, ml_dtypes.float8_e5m2, 1),
         ("E4M3", 4, 3, ml_dtypes.float8_e4m3fn, 1),
         ("Format(4, 3)", 4, 3, ml_dtypes.float8_e4m3, 1),
@@ -656,8 +658,6 @@ with task("t01_4"):
         smallest = [v / 2 for v in positive[: 2**m - 1]]  # with the exponent 0 - bias
         traps = {subnormal: sorted(smallest + positive[2**m - 1 :])[::step]}
         check(call, positive[::step], values, traps)
-        if n > 60_000:
-            continue  # once is enough: each call makes the whole list
         check(f"len(finite_values({name}))", n, count, counts)
         call = f"len(finite_values({name})) == {n - 1}, 0.0 in finite_values({name})"
         traps = {
