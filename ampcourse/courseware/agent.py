@@ -133,15 +133,13 @@ def evaluate(call: str, namespace: dict[str, Any]) -> dict[str, Any]:
         return {"not_plain": f"a value that cannot be read ({describe(error)['type']})"}
 
 
-def evaluate_all(calls: list[str], namespace: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the outcomes in order; shorter than `calls` where an interrupt stopped one."""
-    outcomes: list[dict[str, Any]] = []
+def answer(call: str, namespace: dict[str, Any]) -> dict[str, Any]:
+    """Return a call's outcome and the forbidden modules that were asked for."""
     try:
-        for call in calls:
-            outcomes.append(evaluate(call, namespace))
-    except KeyboardInterrupt:
-        pass
-    return outcomes
+        outcome = evaluate(call, namespace)
+    except KeyboardInterrupt as error:  # raised by the code, or the grader will not wait for this
+        outcome = {"error": describe(error)}
+    return {"outcome": outcome, "refused": refused()}
 
 
 def describe(error: BaseException) -> dict[str, Any]:
@@ -175,12 +173,12 @@ def refused() -> list[str]:
     return names
 
 
-def reply(calls: list[str]) -> str:
-    """Return the outcomes of calls in `__main__` and the refused modules as JSON."""
+def reply(call: str | None) -> str:
+    """Return the answer to a call in `__main__`, or only the refused modules, as JSON."""
     import __main__
 
-    outcomes = evaluate_all(calls, __main__.__dict__)
-    return json.dumps({"outcomes": outcomes, "refused": refused()})
+    found = {"refused": refused()} if call is None else answer(call, __main__.__dict__)
+    return json.dumps(found)
 
 
 #: Forbidden modules that were asked for; the kernel's import guard adds to it.

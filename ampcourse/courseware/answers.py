@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ampcourse.courseware.agent import evaluate_all
+from ampcourse.courseware.agent import evaluate
 from ampcourse.courseware.course import Course
 from ampcourse.courseware.report import TaskReport
 from ampcourse.courseware.sheet import Sheet
@@ -70,7 +70,7 @@ class Desk:
         names = dict(self.names)
         with contextlib.redirect_stdout(io.StringIO()):
             exec(compile(text, f"answer to {task}", "exec"), names)
-            return evaluate_all([check.call for check in entry.checks], names)
+            return [evaluate(check.call, names) for check in entry.checks]
 
     def report(self, task: str, text: str) -> TaskReport:
         """Return the marks and messages of an answer."""

@@ -66,16 +66,12 @@ class Kernel(Protocol):
         """Run a cell, interrupt it after `seconds`; raises KernelLost."""
         ...
 
-    def evaluate(
-        self, calls: list[str], each: float, total: float
-    ) -> tuple[list[dict[str, Any]], list[str]]:
-        """Return the outcomes of calls in order, and the imports that were refused so far.
+    def evaluate(self, call: str, seconds: float) -> tuple[dict[str, Any], list[str]]:
+        """Return a call's outcome and what `refused` would; raises KernelLost."""
+        ...
 
-        They are fewer than the calls where one took longer than `each` seconds, all took
-        longer than `total`, or one ended the kernel. A kernel that knows which call it was
-        adds the outcome `no_result` with the reason; one that does not raises KernelLost or
-        leaves it out.
-        """
+    def refused(self, seconds: float) -> list[str]:
+        """Return the forbidden modules asked for since the last answer; raises KernelLost."""
         ...
 
     def close(self) -> None:

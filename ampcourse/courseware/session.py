@@ -9,10 +9,10 @@ from ampcourse.courseware.kernel import Kernel, KernelLost, Kernels, Limits
 from ampcourse.courseware.source import Lesson
 from ampcourse.courseware.submission import Piece
 
-BATCH = 50
 HANGS = 2  # calls of one task that may run into the time limit before the rest is given up
 RESTARTS = 8
 PATIENCE = 10.0
+GIVEN_UP = "was not tried: two calls before it did not end"
 
 
 class OutOfTime(Exception):
@@ -89,8 +89,8 @@ class Session:
     def refused(self) -> list[str]:
         """Return the forbidden modules that the code has asked for since the last request."""
         assert self.kernel is not None
-        seconds = self.left(max(self.limits.check, PATIENCE))  # this is no call of the learner's
-        return self.kernel.evaluate([], seconds, seconds)[1]
+        # This is no call of the learner's.
+        return self.kernel.refused(self.left(max(self.limits.check, PATIENCE)))
 
     def drop(self) -> None:
         """Give up a lost kernel; the next request starts another."""
@@ -149,28 +149,26 @@ class Session:
     def ask(self, calls: list[str], answers: Answers) -> None:
         """Add the outcomes of a task's calls to what is known of it.
 
-        A kernel is asked for a batch; the sandbox's gets its calls one by one. Where a kernel
-        cannot tell which call hangs or kills it, that is found by trying alone.
+        A call enters the kernel when the one before it was answered: no code can look at those
+        to come.
         """
-        done: list[dict[str, Any]] = []
-        size = BATCH
-        while len(done) < len(calls) and answers.hangs < HANGS:
-            batch = calls[len(done) : len(done) + size]
-            try:
-                each, total = self.left(self.limits.check), self.left(self.limits.notebook)
-                got, refused = self.ready().evaluate(batch, each, total)
-                trouble = f"gave no result within {self.limits.check:g} s"
-                answers.refused += refused
-            except KernelLost as error:
-                got, trouble = [], str(error)
-                self.drop()
-            if size == 1 and not got:
-                got = [{"no_result": trouble}]
-            answers.hangs += sum("no_result" in outcome for outcome in got)
-            done += got
-            size = BATCH if len(got) == len(batch) else 1
-        rest = [{"no_result": "was not tried: two calls before it did not end"}]
-        answers.outcomes += done + rest * (len(calls) - len(done))
+        for call in calls:
+            if answers.hangs < HANGS:
+                answers.outcomes.append(self.answer(call, answers))
+            else:
+                answers.outcomes.append({"no_result": GIVEN_UP})
+
+    def answer(self, call: str, answers: Answers) -> dict[str, Any]:
+        """Return a call's outcome; one that costs the kernel has no result."""
+        try:
+            seconds = self.left(self.limits.check)
+            outcome, refused = self.ready().evaluate(call, seconds)
+        except KernelLost as error:
+            self.drop()
+            answers.hangs += 1
+            return {"no_result": str(error)}
+        answers.refused += refused
+        return outcome
 
 
 def statements(text: str) -> list[str]:

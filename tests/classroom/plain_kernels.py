@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ampcourse.courseware.agent import evaluate_all
+from ampcourse.courseware.agent import evaluate
 from ampcourse.courseware.kernel import Kernels, Limits, Reply
 from ampcourse.courseware.source import Lesson
 
@@ -26,10 +26,11 @@ class PlainKernel:
             return Reply("error", f"{type(error).__name__}: {error}")
         return Reply("ok")
 
-    def evaluate(
-        self, calls: list[str], each: float, total: float = 0
-    ) -> tuple[list[dict[str, Any]], list[str]]:
-        return evaluate_all(calls, self.names), []
+    def evaluate(self, call: str, seconds: float) -> tuple[dict[str, Any], list[str]]:
+        return evaluate(call, self.names), []
+
+    def refused(self, seconds: float) -> list[str]:
+        return []
 
     def close(self) -> None:
         self.names.clear()

@@ -149,7 +149,7 @@ def test_a_later_cell_cannot_tell_what_hidden_calls_it_saw(mark: Mark, hand_in: 
 # An answer that is right until it finds a call that has not been made yet.
 SEER = """\
 import gc, re, socket, sys
-made = set()
+made, files = set(), 64
 def calls_in_sight():
     frame = sys._getframe()
     while frame:
@@ -157,7 +157,7 @@ def calls_in_sight():
         frame = frame.f_back
     yield from (thing for thing in gc.get_objects() if type(thing) in (str, bytes))
     yield from (str(thing) for thing in gc.get_objects() if type(thing) is list and len(thing) < 99)
-    for file in range(3, 64):
+    for file in range(3, files):
         try:
             end = socket.socket(fileno=file)
             yield str(end.recv(10**6, socket.MSG_PEEK | socket.MSG_DONTWAIT))
@@ -171,11 +171,21 @@ def add_one(x):
 """
 
 
+LOOKING = Limits(cell=20, check=20)
+
+
 def test_a_call_cannot_see_those_that_come_after_it(
     sheet: Sheet, forked: Kernels, hand_in: HandIn
 ) -> None:
-    limits = Limits(cell=20, check=20)
-    report = grade(sheet, hand_in({**RIGHT, "t90_1": SEER}), limits, forked)
+    report = grade(sheet, hand_in({**RIGHT, "t90_1": SEER}), LOOKING, forked)
+    assert [task.score for task in report.tasks] == [2, 3], as_text(report)
+
+
+def test_a_call_cannot_see_those_that_come_after_it_in_a_plain_process(
+    sheet: Sheet, plain: NotebookKernels, hand_in: HandIn
+) -> None:
+    text = SEER.replace("set(), 64", "set(), 0")  # reading the sockets of an ipykernel ends it
+    report = grade(sheet, hand_in({**RIGHT, "t90_1": text}), LOOKING, plain)
     assert [task.score for task in report.tasks] == [2, 3], as_text(report)
 
 

@@ -24,12 +24,16 @@ class Scripted:
         self.last = code
         return Reply("ok")
 
-    def evaluate(
-        self, calls: list[str], each: float, total: float
-    ) -> tuple[list[dict[str, Any]], list[str]]:
+    def evaluate(self, call: str, seconds: float) -> tuple[dict[str, Any], list[str]]:
+        self.log.append(call)
+        if self.fatal and self.fatal in call:
+            raise KernelLost("ended its kernel")
+        return {"value": ["none"]}, ["colorsys"]
+
+    def refused(self, seconds: float) -> list[str]:
         if self.fatal and self.fatal in self.last:
             raise KernelLost("ended its kernel")
-        return [{"value": ["none"]}] * len(calls), []
+        return []
 
     def close(self) -> None:
         self.log.append("closed")
@@ -78,3 +82,26 @@ def test_two_calls_without_result_end_a_tasks_questions(sheet: Sheet) -> None:
     answers = Answers(hangs=2)
     session.ask(["1", "2"], answers)
     assert [list(outcome) for outcome in answers.outcomes] == [["no_result"]] * 2
+
+
+def test_a_call_that_costs_the_kernel_has_no_result_and_the_next_is_asked_of_another(
+    sheet: Sheet,
+) -> None:
+    kernels = ScriptedKernels(fatal="bad")
+    session = Session(sheet.lesson, Limits(), kernels)
+    answers = Answers()
+    session.ask(["1", "bad", "2"], answers)
+    assert answers.outcomes == [
+        {"value": ["none"]},
+        {"no_result": "ended its kernel"},
+        {"value": ["none"]},
+    ]
+    assert kernels.log == ["1", "bad", "closed", "2"]
+    assert (answers.hangs, answers.refused) == (1, ["colorsys"] * 2)
+
+
+def test_a_notebook_whose_time_is_used_up_is_asked_no_more(sheet: Sheet) -> None:
+    session = Session(sheet.lesson, Limits(notebook=0), kernels := ScriptedKernels(fatal=""))
+    with pytest.raises(OutOfTime, match="used up its 0 s"):
+        session.ask(["1"], Answers())
+    assert kernels.log == []

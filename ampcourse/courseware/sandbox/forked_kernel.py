@@ -12,9 +12,9 @@ from types import TracebackType
 from typing import Any
 
 from ampcourse.courseware.kernel import KernelLost, KernelUnusable, Limits, Reply
-from ampcourse.courseware.plain import readable
+from ampcourse.courseware.sandbox.answer import read_answer
 from ampcourse.courseware.sandbox.warm_server import WarmServer
-from ampcourse.courseware.sandbox.wire import UNABLE, Broken, Wire
+from ampcourse.courseware.sandbox.wire import Broken, Wire
 from ampcourse.courseware.source import Lesson
 
 MAX_MESSAGE = 100_000_000  # bytes of a kernel's answer
@@ -58,39 +58,25 @@ class ForkedKernel:
         """Run a cell, interrupt it after `seconds`; raises KernelLost."""
         return self.ask("execute", seconds, code=code)
 
-    def evaluate(
-        self, calls: list[str], each: float, total: float
-    ) -> tuple[list[dict[str, Any]], list[str]]:
-        """Return outcomes, the last a `no_result` if that call cost the kernel, and refusals.
+    def evaluate(self, call: str, seconds: float) -> tuple[dict[str, Any], list[str]]:
+        """Return a call's outcome and the forbidden modules asked for; raises KernelLost."""
+        return self.answer("evaluate", seconds, call=call)
 
-        A call is sent when the one before it was answered: no code can look at those to come.
-        """
-        outcomes: list[dict[str, Any]] = []
-        end = time.monotonic() + total
+    def refused(self, seconds: float) -> list[str]:
+        """Return the forbidden modules asked for since the last answer; raises KernelLost."""
+        return self.answer("refused", seconds)[1]
+
+    def answer(self, do: str, seconds: float, **arguments: Any) -> tuple[dict[str, Any], list[str]]:
+        """Send a request and return what comes back; a kernel that gives no answer is ended."""
         try:
-            for call in calls:
-                message = self.one(each, end, "evaluate", call=call)
-                if message is None:
-                    raise Broken(f"gave no result within {each:g} s")
-                outcome = message.get("outcome")
-                if not isinstance(outcome, dict):
-                    raise Broken(UNABLE)
-                outcomes.append(readable(outcome))
-            message = self.one(each, end, "refused")
-            if message is not None:
-                return outcomes, names(message.get("refused"))
-            trouble = f"gave no result within {each:g} s"
+            self.wire.send({"do": do, "with": arguments}, seconds)
+            answer = self.wait(seconds)
+            if answer is None:
+                raise KernelLost(f"gave no result within {seconds:g} s")
+            return read_answer(answer)
         except (Broken, KernelLost) as error:
-            trouble = str(error)
-        self.close()
-        if len(outcomes) == len(calls):
-            raise KernelLost(trouble)
-        return [*outcomes, {"no_result": trouble}], []
-
-    def one(self, each: float, end: float, do: str, **arguments: Any) -> dict[str, Any] | None:
-        """Send a request and return its answer, or None when time is up."""
-        self.wire.send({"do": do, "with": arguments}, each)
-        return self.wait(min(each, end - time.monotonic()))
+            self.close()
+            raise KernelLost(str(error)) from None
 
     def ask(self, do: str, seconds: float, **arguments: Any) -> Reply:
         """Send a request and wait for the answer; raises KernelLost."""
@@ -132,11 +118,6 @@ class ForkedKernel:
             with contextlib.suppress(KernelUnusable):
                 self.server.ask({"do": "kill"})
             self.wire.end.close()
-
-
-def names(value: Any) -> list[str]:
-    """Return what a kernel reports as module names, which may be anything."""
-    return list(map(str, value)) if isinstance(value, list) else []
 
 
 class ForkedKernels:

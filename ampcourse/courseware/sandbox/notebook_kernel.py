@@ -21,8 +21,9 @@ from typing import Any
 
 from ampcourse.courseware import agent
 from ampcourse.courseware.kernel import KernelLost, KernelUnusable, Limits, Reply, modules_of
-from ampcourse.courseware.plain import readable
 from ampcourse.courseware.sandbox import guard
+from ampcourse.courseware.sandbox.answer import read_answer
+from ampcourse.courseware.sandbox.wire import UNABLE
 from ampcourse.courseware.source import Lesson
 
 MAX_MESSAGE = 100_000_000  # bytes; a longer reply is dropped, which counts as no reply
@@ -116,24 +117,27 @@ class NotebookKernel:
         limit = f"__import__('sys').modules[{AGENT!r}].limit_memory({self.limits.memory})"
         self.must(limit, "the memory limit cannot be set")
 
-    def evaluate(
-        self, calls: list[str], each: float, total: float
-    ) -> tuple[list[dict[str, Any]], list[str]]:
-        """Return outcomes in order, fewer than calls if all took `each`, and refused imports."""
-        expression = f"__import__('sys').modules[{AGENT!r}].reply({calls!r})"
-        reply = self.execute("", min(each, total), expression)
-        self.lost = reply.status == "timeout"
+    def evaluate(self, call: str, seconds: float) -> tuple[dict[str, Any], list[str]]:
+        """Return a call's outcome and the forbidden modules asked for; raises KernelLost."""
+        return self.answer(call, seconds)
+
+    def refused(self, seconds: float) -> list[str]:
+        """Return the forbidden modules asked for since the last answer; raises KernelLost."""
+        return self.answer(None, seconds)[1]
+
+    def answer(self, call: str | None, seconds: float) -> tuple[dict[str, Any], list[str]]:
+        """Ask the agent in the kernel; a kernel that gives no answer is lost."""
+        reply = self.execute("", seconds, f"__import__('sys').modules[{AGENT!r}].reply({call!r})")
         try:
-            answer = json.loads(ast.literal_eval(reply.data["data"]["text/plain"]))
-            outcomes, refused = answer["outcomes"], answer["refused"]
-            if all(isinstance(outcome, dict) for outcome in outcomes):
-                names = [str(name) for name in refused]
-                return [readable(outcome) for outcome in outcomes[: len(calls)]], names
+            if reply.status == "timeout":
+                raise KernelLost(f"gave no result within {seconds:g} s")
+            return read_answer(json.loads(ast.literal_eval(reply.data["data"]["text/plain"])))
+        except KernelLost:
+            self.lost = True
+            raise
         except (KeyError, TypeError, ValueError, SyntaxError, MemoryError, RecursionError):
-            pass
-        if reply.status == "timeout":
-            return [], []
-        raise KernelLost("left the kernel unable to answer")
+            self.lost = True
+            raise KernelLost(UNABLE) from None
 
     def execute(self, code: str, seconds: float, expression: str = "") -> Reply:
         """Run code, then evaluate an expression; interrupt it after `seconds`."""
@@ -173,7 +177,7 @@ class NotebookKernel:
                 self.watch()
             except Exception:  # the learner's code may write anything into the connection
                 self.kill()
-                raise KernelLost("left the kernel unable to answer") from None
+                raise KernelLost(UNABLE) from None
         return None
 
     def watch(self) -> None:

@@ -129,10 +129,7 @@ class Work:
 
     def evaluate(self, call: str) -> dict[str, Any]:
         """Evaluate a call in the learner's namespace."""
-        try:
-            return {"outcome": agent.evaluate(call, self.shell.user_ns)}
-        except KeyboardInterrupt as error:  # nobody sends one here: the code raised it
-            return {"outcome": {"error": agent.describe(error)}}
+        return agent.answer(call, self.shell.user_ns)
 
     def refused(self) -> dict[str, Any]:
         """Return the forbidden modules that were asked for since the last time."""

@@ -52,7 +52,7 @@ return os.getuid(), rights, seen, len([p for p in os.listdir('/proc') if p.isdig
 '''.replace("PATHS", repr(sys.argv[1:]))
 with best_kernels() as kernels:
     kernel = kernels.start(lesson, Limits())
-    (outcome,), _ = kernel.evaluate([call], 20, 20)
+    outcome, _ = kernel.evaluate(call, 20)
     kernel.close()
 print(json.dumps([os.getuid(), kernels.protection, outcome]))
 """
@@ -82,7 +82,7 @@ from ampcourse.courseware.sandbox import best_kernels
 with best_kernels() as kernels:
     kernel = kernels.start(Course(Path(sys.argv[1])).lesson("90_sample"), Limits())
     call = "from ampcourse import encode\\nreturn encode.__file__"
-    print(json.dumps([ampcourse.__file__, kernel.evaluate([call], 20, 20)[0]]))
+    print(json.dumps([ampcourse.__file__, kernel.evaluate(call, 20)[0]]))
     kernel.close()
 """
 
@@ -100,7 +100,7 @@ def test_a_clone_in_tmp_that_is_not_installed_grades_with_its_own_package(
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [
         str(clone / "__init__.py"),
-        [{"value": ["str", str(clone / "encode.py")]}],
+        {"value": ["str", str(clone / "encode.py")]},
     ]
 
 
@@ -128,6 +128,6 @@ def test_the_set_up_of_every_lesson_works_without_its_forbidden_modules(
     forked: ForkedKernels, slug: str
 ) -> None:
     kernel = forked.start(COURSE.lesson(slug), Limits())
-    (outcome,), refused = kernel.evaluate(["1"], 20, 20)
+    outcome, refused = kernel.evaluate("1", 20)
     kernel.close()
     assert (outcome, refused) == ({"value": ["int", "0x1"]}, [])
