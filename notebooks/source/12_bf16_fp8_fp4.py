@@ -68,11 +68,11 @@ for way, walk in walks.items():
 # %% tags=["nbval-ignore-output"]
 few = {way: walks[way][::20] for way in ("master", "nearest", "stochastic")}
 near, by_chance, kept = (f"{walks[way][-1]:.3g}" for way in WAYS)
-show(
-    running_sums(few, range(0, 1001, 20)),
-    alt=f"Rounded to nearest the weight ends at {near}, where it began; stochastically rounded at "
-    f"{by_chance}, and with a master at {kept}.",
-)
+ax = running_sums(few, range(0, 1001, 20))
+ax.set(xlabel="updates", ylabel="weight")
+text = f"Rounded to nearest the weight ends at {near}, where it began; "
+text += f"stochastically rounded at {by_chance}, and with a master at {kept}."
+show(ax, alt=text)
 
 # %% [markdown]
 r"""
@@ -96,10 +96,10 @@ for way, run in runs.items():
     print(f"{way:10} loss {smooth(run.losses)[-1]:.2f}  updates lost {np.mean(run.lost):.0%}")
 
 # %% tags=["nbval-ignore-output"]
-curves = {way: [smooth(runs[way].losses)] for way in ("nearest", "stochastic")}
-master = [smooth(runs["master"].losses)]
+curves = {way: [smooth(run.losses)[::3]] for way, run in runs.items()}
+master = curves.pop("master")
 show(
-    loss_grid(curves, master, reference_name="master"),
+    loss_grid(curves, master, reference_name="master", every=3),
     alt="Nearest falls far more slowly than the master weights; stochastic lies on their curve.",
 )
 
@@ -359,10 +359,11 @@ r"""
 ## No loss scale for BF16
 
 BF16's weakness is precision, and a loss scale does nothing about that. What a scale can do is to
-move gradients away from the lower end of the range, and BF16's lies at $2^{-133}$. Multiplying by
-a power of two changes no significand, so as long as nothing leaves the range every rounding in the
-backward pass comes out the same. Take the gradients of a small net with and without a loss scale of
-$2^{16}$, and count how many differ in any bit once the scale is divided out again.
+move gradients out of the subnormals, where bits get lost: they begin below $2^{-14}$ in FP16, and
+below $2^{-126}$ in BF16. Multiplying by a power of two changes no significand, so as long as all
+numbers are normal every rounding in the backward pass comes out the same. Take the gradients of a
+small net with and without a loss scale of $2^{16}$, and count how many differ in any bit once the
+scale is divided out again.
 """
 
 
@@ -386,8 +387,8 @@ for dtype in (torch.float16, torch.bfloat16):
 
 # %% [markdown]
 r"""
-In FP16 the scale takes gradients out of the subnormals, where they had lost bits. In BF16 it
-changes nothing: not a bit. So BF16 needs no loss scale
+In FP16 some had lost bits, and the scale brings them back. In BF16 it changes nothing: not a bit.
+So BF16 needs no loss scale
 ([accelerate#2358](https://github.com/huggingface/accelerate/issues/2358)); a `GradScaler` would
 still pass over all gradients, and double its scale until at last a step overflows and is skipped.
 
@@ -461,7 +462,7 @@ show(exponents(scaled), alt=f"With the scale the bars lie inside the range; {gon
 
 # %% [markdown]
 r"""
-(The window is drawn to the end of the highest binade, $2^9$; E4M3's numbers end inside it, at 448.)
+(The window ends at 448, inside the highest binade.)
 
 Without a scale E5M2 makes zeros of most of them, too; one that takes the largest just below the
 format's largest number rescues nearly all. Activations and weights of this
@@ -1089,8 +1090,8 @@ with task("t12_4"):
 # %% [markdown]
 r"""
 A margin buys room for a jump with range at the lower end, for good; a longer window forgets later.
-Neither prevents the clipping; current scaling does, and so do the formats that follow, which make
-their scales on the spot and share each by so few numbers that one reading is enough.
+Neither prevents the clipping; current scaling does. The formats that follow make their scales on
+the spot, too, and so few numbers share one that they are read only once for it.
 
 ## One outlier
 
@@ -1098,9 +1099,9 @@ Four bits hold eight sizes: 0, 0.5, 1, 1.5, 2, 3, 4 and 6, format **E2M1**. From
 the largest is a factor of 12. A single outlier makes the scale of everyone who shares it. Below
 are 64 values that do so in three ways: all 64 share one scale; blocks of 32 share one in **E8M0**,
 a power of two in eight bits (**MXFP4**); blocks of 16 share one in E4M3 (**NVFP4**, which has an
-FP32 scale for the whole tensor on top). Mind the direction: from here on, as in the MX
-specification, a number is *divided* by its block's scale and multiplied by it to get it back. A
-large amax now makes a large scale; the FP8 scale above was the reciprocal.
+FP32 scale for the whole tensor on top, made from the tensor's amax). Mind the direction: from here
+on, as in the MX specification, a number is *divided* by its block's scale and multiplied by it to
+get it back. A large amax now makes a large scale; the FP8 scale above was the reciprocal.
 
 1. Make the outlier larger, step by step. When have all others become 0 in the first row?
 2. Move it. Who suffers in each row?
@@ -1461,8 +1462,8 @@ Try `"e2m1"`, `"e4m3"`, `"e5m2"` in this order:
 
 If none will do: `"bf16"`, with this largest shift if it rescues any value that BF16 loses without
 one, else with 0. `RANGES` has the exponents of each format's smallest subnormal number and of its
-largest number. Mind that the largest, 1.5 or 1.75 times a power of two, lies
-*inside* its binade.
+largest number. Mind that the largest, 1.5 or 1.75 times a power of two (in BF16
+nearly 2), lies *inside* its binade.
 
 `best_block(errors, element_bits, scale_bits, budget)`: `errors` maps block sizes to measured
 errors. Return the size with the smallest error among those that store a value, with its share of
@@ -1744,7 +1745,7 @@ print(
 # %% [markdown]
 r"""
 - **"BF16 needs a scaler, to be safe."** A scale changes not a bit unless values lie below
-  $2^{-133}$. BF16 lacks precision, for which there are master weights (t12_1, t12_6).
+  $2^{-126}$. BF16 lacks precision, for which there are master weights (t12_1, t12_6).
 - **"A little rounding error in the weights averages out."** Rounded to nearest it does not: the
   same update is lost again and again. Rounded stochastically it does (t12_1).
 - **"Round the scale to the nearest power of two."** Then about half of all tensors are clipped. A
