@@ -13,9 +13,11 @@ What is on this machine?
 """
 
 # %% tags=["nbval-ignore-output"]
+from textwrap import fill
+
 from ampcourse.amp.porting import which_apex
 
-print(which_apex())
+print(fill(str(which_apex()), 72))
 
 # %% [markdown]
 r"""
@@ -31,10 +33,13 @@ Nobody grades these; replace each `None` and run the cell.
 """
 
 # %%
-my_weights = None  # a convolution's weights under O1: "fp16" or "fp32"?
-my_bytes = None  # FP32 with momentum holds 12 bytes per weight: 4 + 4 + 4. And O2?
-my_equal = None  # the losses under O1 and under torch.amp: the same to the last bit?
-my_slow = None  # which is the slowest on this CPU: "O0", "O1", "O2", "O3"?
+my_weights = None  # a convolution's weights under O1: "fp16" or "fp32"
+# FP32 with momentum takes 12 bytes for each weight: 4 for it,
+# 4 for its gradient, 4 for its momentum.
+my_bytes = None  # and O2?
+# The losses under O1 and under torch.amp in FP16:
+my_equal = None  # the same to the last bit? True or False
+my_slow = None  # the slowest on this CPU: "O0", "O1", "O2" or "O3"
 
 # %% [markdown]
 r"""
@@ -48,6 +53,7 @@ what Apex did, by the same names, so that an old script runs with one import cha
 from ampcourse.amp import opt_levels as amp
 
 fields = "cast_model_type", "patch_torch_functions", "keep_batchnorm_fp32"
+print(f"{'':22}" + "".join(f"{level:>9}" for level in amp.PROPERTIES))
 for field in (*fields, "master_weights", "loss_scale"):
     row = [str(getattr(level, field)) for level in amp.PROPERTIES.values()]
     print(f"{field:22}" + "".join(f"{value:>9}" for value in row))
@@ -1077,10 +1083,10 @@ generator with one `yield` under `@contextmanager` is enough.)
 - On leaving, the gradients of all the optimizer's parameters, in all its groups, are divided by
   that scale, in `p.grad`; some may be None. `optimizer.zero_grad()` came before, so there are no
   older ones.
-- Were all finite, that is one good step more (`scaler.good`). With `scaler.window` good steps in a
-  row the scale doubles, but to no more than `scaler.ceiling`, and the count starts again at 0.
-- Was one element of one of them inf or NaN, the scale halves, the count starts again at 0, and the
-  next `optimizer.step()` leaves no trace, neither in values nor in momentum. Only that one, and
+- If all are finite, that is one good step more (`scaler.good`). With `scaler.window` good steps in
+  a row the scale doubles, but to no more than `scaler.ceiling`, and the count starts again at 0.
+- If one element of one of them is inf or NaN, the scale halves, the count starts again at 0, and
+  the next `optimizer.step()` leaves no trace, neither in values nor in momentum. Only that one, and
   only of this optimizer: a script can have several, each with its scaler.
 
 Scales are powers of two here.
@@ -1429,7 +1435,7 @@ level is much faster than O0, and which is slowest may change from run to run. (
 step of each, since whatever else the machine does can only add.)
 
 What to expect of the **accuracy**: after two epochs it still jumps by several points from batch
-to batch, and with 1,000 test images a difference of less than about 3 says nothing anyway.
+to batch, and with 1,000 test images a difference of less than about 3 points says nothing anyway.
 """
 
 # %%
@@ -1485,7 +1491,7 @@ for name, parts in bytes_of.items():
 
 # %% [markdown]
 r"""
-Read it line by line:
+What the tables say:
 
 - **Types.** By its types, `torch.amp` is O1.
 - **Weights.** Under O1 and `torch.amp` all is as in O0: mixed precision of this kind does not
@@ -1499,8 +1505,8 @@ Read it line by line:
   back, and each cast and each copy of a master is one call more. On two servers the levels with
   FP16 took from 1.4 to 21 times as long as O0; the slower one, a busy Xeon, even had instructions
   for FP16 (AVX512-FP16), but with torch 2.14 the backward pass of the convolution took 45 times as
-  long as in FP32. On larger nets FP16 autocast takes 8 to 75 times as long (measured for this
-  course).
+  long as in FP32. On larger nets FP16 autocast takes 8 to 75 times as long on a CPU without FP16
+  units (measured for this course).
 
 And O1 beside `torch.amp` in FP16? Same casts, same order, same scale:
 """
@@ -1535,8 +1541,8 @@ for record in records("quoted"):
 
 # %% [markdown]
 r"""
-That O3 trained there is no rule. With batch norm behind every layer and gradients that happen to
-fit, it can; the deep net of `05_loss_scaling` learns nothing without a scale. Apex's
+That O3 trained the ResNet152 is no rule. With batch norm behind every layer and gradients that
+happen to fit, it can; the deep net of `05_loss_scaling` learns nothing without a scale. Apex's
 [documentation](https://github.com/NVIDIA/apex/blob/3f87614f3e07055bf7680cdbea2340dcf10d63c5/docs/source/amp.rst)
 recommended O1 for typical use, and O3 as a baseline for speed that may not be stable. The levels
 are no ladder from safe to fast: O3 leaves out the two things that protect FP16 training.
@@ -1552,11 +1558,13 @@ are no ladder from safe to fast: O3 leaves out the two things that protect FP16 
 
 **Why has torch.amp no O2?** Because of what you built in t09_2. A model cast for good, an
 optimizer whose parameters were exchanged, checkpoints to be translated: all of it has to fit
-together, for every optimizer and every wrapper. With autocast parameters are plain FP32, and it
-ends where its block ends. And reports of the gain differ. In the table above O2 took less time than
-O1; when NVIDIA moved its Transformer example to `torch.amp` and somebody missed O2, the answer was
-that in long tests it had brought no shorter training than O1, and had touched convergence
+together, for every optimizer and every wrapper. With autocast, parameters are plain FP32, and the
+casts end where its block ends. And reports of the gain differ. In the V100's table above O2 took
+less time than O1; when NVIDIA moved its Transformer example to `torch.amp` and somebody missed O2,
+the answer was that in long tests it had brought no shorter training than O1, and had touched
+convergence
 ([DeepLearningExamples#998](https://github.com/NVIDIA/DeepLearningExamples/issues/998)).
+
 Whoever calls `half()` on the model and keeps the GradScaler hears of it (the text people search
 for; it comes at `step` or `unscale_`):
 """
@@ -2179,11 +2187,12 @@ r"""
 - **"FP16 masters save memory."** They are no masters (t09_2).
 - **"O2 saves memory on the weights."** It needs more for them; what shrinks is what is kept for
   the backward pass.
-- **"`.half()` and a GradScaler is O2."** It lacks masters and batch norm, and PyTorch refuses it.
+- **"`.half()` and a GradScaler is O2."** It has no masters, casts batch norm as well, and PyTorch
+  refuses it.
 - **"Set the loss scale to 128."** Then it stays there, and overflows go unnoticed (t09_4, t09_6).
 - **"Clip `model.parameters()`, as always."** Under O2 that misses every master, and multiplies
   batch norm's gradients by next to nothing, or by 0 where the norm of the scaled gradients is
-  infinite in FP16, as at $2^{16}$ at the start (t09_6).
+  infinite in FP16, as it is at the first scale, $2^{16}$ (t09_6).
 - **"O3 is the safe, fast one", "the levels differ in speed only."** O3 leaves out the scale and
   the masters (t09_6).
 

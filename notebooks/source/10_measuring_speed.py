@@ -28,10 +28,10 @@ my_clock = None  # what the clock says without waiting, µs
 my_h200 = None  # ResNet50 trains how much faster
 # Batch norm hardly computes anything.
 my_norm = None  # with AMP "slower", "no faster" or "faster"
-# 28-pixel images, modelled: the H200 needs 2.7 ms in FP32,
-# 0.8 ms with AMP. Python needs 25 µs to issue a kernel: of
-# 464 in FP32, and of 578 with AMP, which adds casts.
-my_small = None  # how much faster AMP is, a factor
+# A step on 28-pixel images, modelled. The H200 computes for
+# 2.7 ms in FP32 and 0.8 ms with AMP. Python issues each kernel
+# in 25 µs: 464 of them in FP32, 578 with AMP, which adds casts.
+my_small = None  # how many times as fast the step is with AMP
 
 # %% [markdown]
 r"""
@@ -299,7 +299,7 @@ print("one after the other:", ratio(first, second))
 
 # %% [markdown]
 r"""
-The second one lost, whichever it is. Then take turns, in random order, and form the ratio within
+The second one lost, whichever it is. So take turns, in random order, and form the ratio within
 each round:
 """
 
@@ -474,8 +474,8 @@ r"""
 
 (A good place for the first break.)
 
-A clock that is right can only tell what happened. Whether 1.3 is poor or all there is, follows
-from two numbers of the chip: how many operations it does in a second, its **peak**, and how many
+A clock that is right can only tell what happened. Two numbers of the chip tell whether a factor of
+1.3 is poor or all there is: how many operations it does in a second, its **peak**, and how many
 bytes its memory moves in a second, its **bandwidth**. Every kernel needs both, and is done when
 the slower of the two is.
 
@@ -488,7 +488,7 @@ products of numbers stored as FP32 and as FP16:
 from ampcourse.benchmark.devices import DEVICES
 
 print("             FP32  FP16    GB/s   ridge FP32  FP16   FP16/FP32")
-for name in ("GTX 1080 Ti", "T4", "V100", "A100", "RTX 4090", "H100", "H200"):
+for name in ("GTX 1080 Ti", "T4", "V100", "A100", "RTX 4090", "H200"):
     d = DEVICES[name]
     fp32, fp16 = d.peak("fp32"), d.peak("fp16")
     print(f"{name:11} {fp32:5g} {fp16:5g}  {d.bandwidth:6g}", end="")
@@ -498,7 +498,7 @@ for name in ("GTX 1080 Ti", "T4", "V100", "A100", "RTX 4090", "H100", "H200"):
 r"""
 The 1080 Ti has no Tensor Cores, and its FP16 units are far slower than its FP32 units. So libraries
 read FP16 numbers there and compute in FP32: hence twice the same peak. A page that prints 1979 for
-the H100 counts 2:4 sparsity, in which half of the numbers of *one* factor are zeros by
+the H200 counts 2:4 sparsity, in which half of the numbers of *one* factor are zeros by
 construction: training does not have that.
 
 A matrix product reuses each number many times, a ReLU uses it once. How many operations per byte
@@ -508,9 +508,9 @@ does a layer do?
 `conv_cost` takes the shapes of a convolution's input, `(N, C, H, W)`, and of its weight,
 `(K, C, R, S)`. Return the pair `(operations, bytes)` of its forward pass:
 
-- the output has `K` channels and, with `H`, `R` for its rows and `W`, `S` for its columns,
-  `(H + 2 * padding - R) // stride + 1` of them; each element is a sum of `C * R * S` products, and
-  a multiplication and an addition are two operations;
+- the output has `K` channels, `(H + 2 * padding - R) // stride + 1` rows, and columns by the same
+  rule with `W` and `S`; each element is a sum of `C * R * S` products, and a multiplication and an
+  addition are two operations;
 - input, weight and output are each moved once, `width` bytes a number. Padding is not stored.
 
 `moved` returns the bytes of an operation on a tensor of that shape: a `"relu"` reads it and writes
@@ -648,25 +648,27 @@ as long, so it takes half the time.** That is the second gain of AMP, and it nee
 (The count takes a batch norm's own arithmetic as 0: it is done long before the bytes are there.)
 
 The 1×1 convolution lies between, and so does **the whole step: with AMP below the ridge of every
-card with Tensor Cores**. How many layers do, forward and backward together?
+card with Tensor Cores**. How many of the convolutions do, forward and backward together?
 """
 
 # %% tags=["nbval-ignore-output"]
 from ampcourse.benchmark.roofline import step_limit
 
-for name in ("V100", "A100", "RTX 4090", "T4", "H200", "H100"):
+for name in ("V100", "H200"):
     layers = step_limit(works["amp-fp16"], name).layers
     convs = [layer.intensity for layer in layers if layer.kind == "convolution"]
     ridge = DEVICES[name].ridge("fp16")
     below = sum(intensity < ridge for intensity in convs)
-    print(f"{name:8}  ridge {ridge:3.0f}, below it {below} of {len(convs)} convolutions")
+    print(f"{name}: ridge {ridge:.0f}, below it {below} of {len(convs)} convolutions")
 
 # %% [markdown]
 r"""
 Look at them one by one. The line is the roof: to the left memory limits, to the right arithmetic.
-Each dot is a layer, forward and backward, and the cross is a convolution of your own, to move.
+Each dot is a layer, forward and backward, and the cross is a convolution of your own, to move. What
+multiplies nothing, such as batch norm, stands beside the roof with its share of the step.
 
-1. On the V100, with AMP: which layers touch the flat roof? Where does the step's time go?
+1. On the V100, with AMP: which convolutions touch the flat roof, and what share of the step do
+   batch norms, ReLUs and sums take?
 2. Make your convolution 1×1 with few channels. Which side is it on now?
 3. Change to the H200. Its flat roof is eight times as high, its slope 5.3 times as steep. What does
    that do to the convolutions just right of the V100's ridge?
@@ -680,9 +682,14 @@ roofline_explorer(works, device="V100", recipe="amp-fp16")
 
 # %% [markdown]
 r"""
-(1: all 3×3 convolutions and 20 of the 36 that are 1×1; where the time goes comes next. 2: to the
-left, where its bytes take the time. 3: the ridge moves to the right, past 13 of them: now memory
-limits those. 4: all dots move to the right, since they have half the bytes; the roof stays.)
+<details><summary>The answers</summary>
+
+1. All 3×3 convolutions and 20 of the 36 that are 1×1. The three take 60 % of the step.
+2. To the left, where its bytes take the time.
+3. The ridge moves to the right, past 13 of them: now memory limits those.
+4. All dots move to the right, since they have half the bytes; the roof stays.
+
+</details>
 
 Add the least times of all kernels, and you have what a step needs at least, and its parts. On a
 V100, FP32 above and AMP below:
@@ -846,11 +853,11 @@ with task("t10_4"):
 r"""
 ## Six cards, and what is known of them
 
-(And here for the second.)
+(A good place for the second break.)
 
 The same sum for more cards: modelled limits of ResNet50, 224 pixels, channels last, in images a
 second, with the data sheet's clock and no gap between kernels. The good runs shown below reach two
-thirds to nine tenths of them.
+thirds to nine tenths of their limits. A dash stands where there is no TF32, or none that is faster.
 """
 
 # %%
@@ -882,14 +889,13 @@ from torchvision.models import resnet18
 
 from ampcourse.benchmark import records
 
-found = {r.hardware: r for r in records("published")}
-pascal, image = found["GTX 1080 Ti"], (256, 3, 256, 256)
-small_net = {recipe: workload(resnet18(), image, recipe) for recipe in works}
-tops = [limit("GTX 1080 Ti", recipe, works=small_net) for recipe in small_net]
-print(f"limits: {tops[0]:.0f} and {tops[1]:.0f} images/s, {tops[1] / tops[0]:.2f} times")
-a, b = pascal.baseline, pascal.amp
-assert a.memory_mb and b.memory_mb  # noqa: PT018 - both reported
-print(f"published: {a.value} and {b.value} minutes, memory {b.memory_mb / a.memory_mb - 1:.0%}")
+found = {run.hardware: run for run in records("published")}
+pascal = found["GTX 1080 Ti"]
+eighteen = {recipe: workload(resnet18(), (256, 3, 256, 256), recipe) for recipe in works}
+fp32, amp = (limit("GTX 1080 Ti", recipe, works=eighteen) for recipe in eighteen)
+print(f"limits: {fp32:.0f} and {amp:.0f} images/s, {amp / fp32:.2f} times")
+print(f"published: {pascal.baseline.value} and {pascal.amp.value} minutes", end=", ")
+print(f"memory {pascal.memory_change:+.0%}")
 
 # %% [markdown]
 r"""
@@ -938,25 +944,17 @@ the model knows nothing. Layout alone, AMP on both sides, published by
 3090 (224 pixels, batch 512, the transformer's 384, PyTorch 1.12), quoted here:
 """
 
-# %%
-quoted = {
-    "resnet50": (826, 1218),
-    "resnext50_32x4d": (663, 1001),
-    "vit_small_patch16": (1053, 1058),
-    "regnetx_004": (2695, 1781),
-}
-for model, (nchw, nhwc) in quoted.items():
-    print(f"{model:18} NCHW {nchw:4}, NHWC {nhwc:4} images/s: {nhwc / nchw:.2f}")
-
 # %% tags=["nbval-ignore-output"]
-nchw, nhwc = (limit("RTX 3090", "amp-fp16", layout) for layout in ("NCHW", "NHWC"))
-print(f"limits, resnet50   NCHW {nchw:4.0f}, NHWC {nhwc:4.0f} images/s: {nhwc / nchw:.2f}")
+most = [limit("RTX 3090", "amp-fp16", layout) for layout in ("NCHW", "NHWC")]
+quoted = {"resnet50": [826, 1218], "vit_small_patch16": [1053, 1058], "resnet50's limit": most}
+for model, (nchw, nhwc) in quoted.items():
+    print(f"{model:17} NCHW {nchw:4.0f}, NHWC {nhwc:4.0f} images/s: {nhwc / nchw:.2f}")
 
 # %% [markdown]
 r"""
 The ResNet gains about what the model says. The vision transformer has hardly a convolution and
-gains nothing. The RegNet **loses** a third, while the ResNeXt, also with convolutions in groups,
-gains half: nobody can tell from the name. Measure; do not believe.
+gains nothing. (In the same list `regnetx_004`, with its convolutions in groups, loses a third.
+Measure; do not believe.)
 
 **`torch.compile`** merges batch norm, ReLU and sums into fewer kernels, so that their numbers are
 moved less often. In the model that is worth, with AMP:
@@ -981,11 +979,10 @@ First what this CPU can do, asked of its flags:
 """
 
 # %% tags=["nbval-ignore-output"]
-from IPython.display import Markdown
-
 from ampcourse.training.hardware import this_cpu
 
-Markdown(str(this_cpu()))
+chip, known = this_cpu(), {True: "yes", False: "no", None: "not told"}
+print(f"{chip.name}. Instructions for bf16: {known[chip.bf16]}; for fp16: {known[chip.fp16]}")
 
 # %% [markdown]
 r"""
@@ -1038,7 +1035,7 @@ interval that the machine was busy. On a quiet one:
 
 ## Who waits for whom
 
-Below the roof there is one more floor. The GPU can only work on what Python has issued. A
+There is a second limit beside the roof: the GPU can only work on what Python has issued. A
 **profiler** writes down when each op ran. Live, on the CPU, a training step of a small network with
 2 and with 64 images:
 """
@@ -1087,9 +1084,9 @@ for batch in (2, 64):
 
 # %% [markdown]
 r"""
-(The quickest of nine steps. The rest is Python, and the profiler's own work.) With 2 images a good
-part of the step lies between the ops, and faster arithmetic would not shorten it. The same
-question on a GPU has two lanes, one for the host, one for the device.
+(Of nine steps the quickest. What is not inside ops is Python, and the profiler's own work.) With 2
+images a good part of the step lies between the ops, and faster arithmetic would not shorten it. On
+a GPU the same question has two lanes, one for the host, one for the device.
 
 Here is a step of ResNet50 on an H200 with AMP, batch 256, **as a model has it, not as a
 measurement**: every kernel takes its least time on the roofline, and the host needs 25 µs to issue
@@ -1136,13 +1133,13 @@ print(f"the kernels' ratio {len(tiny['fp32'].kernels) / len(tiny['amp-fp16'].ker
 
 # %% [markdown]
 r"""
-On the GPU AMP is three times as fast, and the step takes **longer**: autocast adds casts, each of
-them a kernel more to issue. That is the likely story of the ResNet20 at the top of this lesson. The
-cure is more work in each kernel (larger batch, larger images), fewer kernels (a fused optimizer,
-`torch.compile`), or issuing all of them at once (CUDA graphs, `mode="reduce-overhead"`).
+The GPU needs less than a third of the time, and the step takes **longer**: autocast adds casts,
+each of them a kernel more to issue. That is the likely story of the ResNet20 at the top of this
+lesson. The cure is more work in each kernel (larger batch, larger images), fewer kernels (a fused
+optimizer, `torch.compile`), or issuing all of them at once (CUDA graphs, `mode="reduce-overhead"`).
 
 One number tells it: the **share of the step that the host spends issuing**. Near 0 the device is
-the bottleneck; above 0.9 the host set the pace. What the host *waits* does not count. GradScaler
+the bottleneck; above 0.9 the host sets the pace. What the host *waits* does not count. GradScaler
 looks at the gradients once per step, so the host waits before the optimizer, and the last launches
 come late in any FP16 step: that does not make it host-bound.
 """
@@ -1627,9 +1624,9 @@ Warm up, wait before both readings of the clock, take turns, take the median and
 kernel takes at least the longer of operations over peak and bytes over bandwidth; a step is the sum
 of its kernels. Under AMP matrix layers compute faster and a ResNet's activations are half as long,
 and what remains sets the limit. The model's ratio for a ResNet50 is between 2 and 6 on cards with
-Tensor Cores, 2.0 on an A100 whose baseline was TF32, and 1.1 to 1.3 where there are none. If Python
-issues for more than 90 % of the step, the ratio is Python's. And before I believe a factor I ask:
-over what, at which batch, in which layout?
+Tensor Cores, 2.0 on an A100 whose baseline was TF32, and 1.25 on a GTX 1080 Ti, which has none. If
+Python issues for more than 90 % of the step, the ratio is Python's. And before I believe a factor I
+ask: over what, at which batch, in which layout?
 
 ## Where next
 

@@ -32,7 +32,7 @@ my_half = None
 my_segments = None
 # After checkpointing: "the same bits", "rounded" or "wrong"?
 my_gradient = None
-# Does empty_cache() make room for a larger batch?
+# Does empty_cache() make room for a larger batch? True or False
 my_cache = None
 
 # %% [markdown]
@@ -46,10 +46,11 @@ is ours.
 # %%
 from ampcourse.benchmark.records import records
 
+print("peak memory with AMP, as a share of the baseline's:")
 for result in records():
     if (change := result.memory_change) is not None:
         told = f"{result.name:15} {result.task:22} batch {result.flags['batch']}"
-        print(f"{told}: {1 + change:.2f} of the baseline's peak ({result.kind})")
+        print(f"{told}: {1 + change:.2f} ({result.kind})")
 
 # %% [markdown]
 r"""
@@ -119,14 +120,14 @@ for side in (32, 224):
 
 # %% [markdown]
 r"""
-At 32 pixels the ratio is near 0.68, but the bytes are thirty times too few: chance. At 224 the
+At 32 pixels the ratio comes near 0.68, but the bytes are thirty times too few: chance. At 224 the
 bytes of FP32 fit within a few percent, and then autocast's tensors need only half of them. The
 article reports almost 4 GB more under autocast; how its peak was measured is not recorded. Tensors
 do not explain it. What else lies in a GPU's memory, and is counted by a monitor, comes in
 *Allocated and reserved*.
 
-Two questions are left. What is in the part that stays, byte by byte? And why is it a little more
-than half?
+Two questions are left. What is in the part that stays, byte by byte? And why do the activations
+fall to a little more than half?
 
 ## The ledger: bytes per parameter
 
@@ -206,7 +207,7 @@ from ampcourse.memory import FIGURES, ledger
 # %%
 for figure in FIGURES:
     told = f"{figure.bytes} = {figure.name} ({figure.source.split(',')[0]}). {figure.remark}"
-    print(fill(told, 76, subsequent_indent="     "))
+    print(fill(told, 72, subsequent_indent="     "))
 
 # %% [markdown]
 r"""
@@ -654,11 +655,6 @@ for name, run in zip(("FP32", "autocast"), both, strict=True):
     print(f"{name:9} {run.bytes:9,} bytes, of which {casts:,} are casts of weights")
 print(f"ratio {both[1].bytes / both[0].bytes:.2f}")
 
-# %% tags=["nbval-ignore-output"]
-from collections import Counter
-
-print("in 16 bits or not:", dict(Counter(row.dtype for row in both[1].rows if not row.again)))
-
 # %% [markdown]
 r"""
 Convolutions and ReLUs save half as much. Three things do not halve:
@@ -856,8 +852,7 @@ forward a second time, now with a graph.
 Let $n$ equal layers be in $k$ segments. Held are the $k$ inputs, and of one segment at a
 time all $n/k$ layers: about $k + n/k$, which is least at $k = \sqrt n$
 ([Chen et al., 2016](https://arxiv.org/abs/1604.06174)). Move the sliders: how much work does the
-least memory cost? And how much more does one segment per layer? (Counted exactly, with whole layers
-and the last segment left alone, 6 to 11 segments of 64 layers are equally good.)
+least memory cost? And how much more does one segment per layer?
 """
 
 # %%
@@ -865,14 +860,16 @@ checkpoint_segments(64, 4)
 
 # %% [markdown]
 r"""
+Counted exactly, with whole layers and the last segment left alone, 6 to 11 segments of 64 layers
+are equally good; 8 cost 1.29 times the work, one per layer 1.33 times.
+
 A backward pass is about two forward passes of work. So a step is three, checkpointing adds at most
 one, and the step takes at most a third longer. The last segment is not checkpointed: its backward
 pass comes at once, and what was dropped would be computed again immediately.
 
 Here is the whole thing on a real chain of 24 blocks, each a linear layer, a ReLU and a dropout.
 `Recording` looks at one forward pass and predicts, for each number of segments, what would be held;
-the diamonds are runs in which it was counted. (From 14 to 23 the longest segment has two blocks, so
-each input more is held for nothing.) Where do you expect the least?
+the diamonds are runs in which it was counted. Where do you expect the least?
 """
 
 # %%
@@ -915,9 +912,10 @@ show(
 
 # %% [markdown]
 r"""
-Not at five: a block saves three tensors, its input, ReLU's output and dropout's mask, and of a
-segment only one of them is kept. So it is $k + 3n/k$, least at $\sqrt{3n}$. (The mask is as large
-as the others on a CPU; a GPU keeps one byte for each element.)
+Not near $\sqrt{24}$, at five: a block saves three tensors, its input, ReLU's output and dropout's
+mask, and of a segment only one of them is kept. So it is $k + 3n/k$, least at $\sqrt{3n}$. (The
+mask is as large as the others on a CPU; a GPU keeps one byte for each element. From 14 segments to
+23 the longest has two blocks, so each input more is held for nothing.)
 
 Nor are real chains equal: in a CNN the first layers, with the large images, save most. Then no root
 tells the best division, but counting does.
