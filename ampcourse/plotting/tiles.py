@@ -40,7 +40,7 @@ def tiles(m: int, n: int, k: int, tile: tuple[int, int, int]) -> Axes:
     for name, ((x, y), (width, height), _, _) in matrices.items():
         text = f"{name}: {shapes[name][0]} × {shapes[name][1]}"
         label = f"C and {text}" if name == "D" else text
-        under = y + height + 0.03 * gap
+        under = y + height + 0.12 * gap
         ax.text(x + width / 2, under, label, ha="center", va="top", color=INK, weight="bold")
     ax.set_aspect("equal")
     ax.set_xlim(-k - 1.2 * gap, n + 0.2 * gap)

@@ -16,13 +16,18 @@ You need floats as in `01_floating_point` and rounding as in `02_rounding`, but 
 ## Predict first
 
 Nobody grades these; replace each `None` and run the cell.
+
+1. How many of 100 random FP16 dot products does an H100 not round to the nearest FP32 number?
+2. What is 1024.5 × 1.0, if only ten bits behind the leading one are read?
+3. What is 2048 + 1 + 1 + 1 as a product of FP16 vectors, in PyTorch on a CPU?
+4. If an H100 adds 4096 positive FP8 products instead of 256: how many times the error?
 """
 
 # %%
-my_share = None  # how many of 100 random FP16 dot products does an H100 not round to nearest?
-my_tf32 = None  # 1024.5 × 1.0 if of 1024.5 only ten bits behind the leading one are read
-my_half = None  # 2048 + 1 + 1 + 1 as a product of FP16 vectors in PyTorch on a CPU
-my_growth = None  # error of 4096 positive FP8 products over that of 256, in one H100 sum?
+my_share = None  # 1: a number from 0 to 100
+my_tf32 = None  # 2
+my_half = None  # 3
+my_growth = None  # 4: a factor
 
 # %% [markdown]
 r"""
@@ -63,11 +68,13 @@ matrices Hopper and Blackwell have instructions of their own, `wgmma` and `tcgen
 from ampcourse.plotting import show
 from ampcourse.plotting.tiles import tiles
 
-alt = "A 16 by 16 tile of A and a 16 by 8 tile of B meet in a 16 by 8 tile of C and D."
-show(tiles(64, 32, 48, tile=(16, 8, 16)), alt=alt)
+m, n, k = 16, 8, 16
+alt = f"""One instruction makes one tile of D from one tile of A and one of B:
+    {m} by {k} numbers of A and {k} by {n} of B meet in {m} by {n} of C and D."""
+show(tiles(64, 32, 48, tile=(m, n, k)), alt=alt)
 
 # %%
-fma = 16 * 8 * 16
+fma = m * n * k
 print("FMAs in one m16n8k16:", fma)
 print("instructions for a GEMM of size 4096:", 4096**3 // fma)
 
@@ -241,7 +248,7 @@ import torch
 vector = torch.tensor([2048, 1, 1, 1], dtype=torch.float16)
 half = vector @ torch.ones(4, dtype=torch.float16)
 print("in PyTorch on this CPU:", half.item())
-print("exact:", 2051, " FP16 has only even numbers here")
+print("exact:", 2048 + 1 + 1 + 1, " FP16 has only even numbers here")
 
 # %% [markdown]
 r"""
@@ -283,7 +290,8 @@ Steps 2 and 3 explain the opening: with C = 1 the largest exponent is 0, and a V
 cuts each $2^{-24}$ to nothing, while an A100 with $F = 24$ keeps all four. (Plain FP32 adds one
 at a time, and each $1 + 2^{-24}$ is a tie that goes back to 1.)
 
-The library takes a block apart as the widget does (`lost` is what was cut off):
+The library takes a block apart as the widget does. (`lost` is what was cut off; 33554432 is
+$2^{25}$.)
 """
 
 # %%
@@ -397,7 +405,7 @@ with task("t03_2"):
     traps |= {wide: ["0x1.4000030000000p+2", "-0x1.4000030000000p+2", "0x3f800002"]}
     traps |= {fewer: ["0x40a00001", "0xc0a00001", "0x3f800000"]}
     check(call, ["0x40a00001", "0xc0a00001", "0x3f800002"], output, traps)
-    zero_counts = "a zero was lined up like a 1: leave zeros out"
+    zero_counts = "a zero was lined up like a number near 1: leave zeros out"
     call = "[bits(block_sum([0.0], [1.0], c, 23)) for c in (1.5 * 2.0**-24, 0.0)]"
     traps = {zero_counts: ["0x33800000", "0x00000000"]}
     check(call, ["0x33c00000", "0x00000000"], nothing, traps)
@@ -641,7 +649,10 @@ for a, b, c in sums:
 
 # %% [markdown]
 r"""
-Such sums are how the two numbers were found, since no data sheet has them (sources: at the end).
+In the second line the two large products of an H100 share a block and cancel there, and all of C
+is left: 6144 units are $3 \cdot 2^{-14}$. On the others they are in different blocks, and beside
+the first of them C is lost. Such sums are how $L$ and $F$ were found, since no data sheet has them
+(sources: at the end).
 
 ### t03_3 · Measure a Tensor Core
 
@@ -954,8 +965,9 @@ for instruction in ("wgmma", "mma.sync"):
 
 # %% [markdown]
 r"""
-Which is why frameworks **promote**: DeepSeek-V3 lets `wgmma` add 128 products, adds the outcome
-to a sum in true FP32, and starts `wgmma` again from 0.
+All 32 products are in one block of `wgmma`, and 256 sets the grid: $2^{8-13} = 2^{-5}$. Each
+$2^{-6}$ falls through. That is why frameworks **promote**: DeepSeek-V3 lets `wgmma` add 128
+products, adds the outcome to a sum in true FP32, and starts `wgmma` again from 0.
 
 Here are long dot products of random numbers between 0 and 1 in five accumulators: for each the
 format of the numbers and a function that multiplies two matrices. Positive numbers show the bias
@@ -979,10 +991,8 @@ accumulators = {
     "FP32, in order": ("fp16", accumulate.gemm_fp32),
 }
 
-# %% tags=["nbval-ignore-output"]
-from ampcourse.plotting.error_growth import error_growth
 
-
+# %%
 def mean_error(fmt, multiply, K):
     A, B = numbers[fmt][0][:, :K], numbers[fmt][1][:K]
     return float(np.mean(abs(multiply(A, B) - A @ B) / (A @ B)))  # A @ B in doubles: exact enough
@@ -990,11 +1000,16 @@ def mean_error(fmt, multiply, K):
 
 lengths = [2**n for n in range(5, 13)]
 curves = {name: [(K, mean_error(*how, K)) for K in lengths] for name, how in accumulators.items()}
-alt = "Errors that rise with K: steepest for FP8 and FP16 sums, hardly at all for promoted FP8."
+growth = {name: dict(points)[4096] / dict(points)[256] for name, points in curves.items()}
+
+# %% tags=["nbval-ignore-output"]
+from ampcourse.plotting.error_growth import error_growth
+
+times = ", ".join(f"{name} {factor:.0f} times" for name, factor in growth.items())
+alt = f"Errors over the number of products. From 256 to 4096 they grow: {times}."
 show(error_growth(curves, unit="mean relative error"), alt=alt)
 
 # %%
-growth = {name: dict(points)[4096] / dict(points)[256] for name, points in curves.items()}
 print("mean relative error   K = 256    K = 4096   times")
 for name, points in curves.items():
     errors = [f"{100 * dict(points)[K]:10.2g} %" for K in (256, 4096)]
@@ -1079,9 +1094,12 @@ with task("t03_5"):
     traps |= {down: [-0.75, -0.5], relative: [-1.5 / 32.5, 0.0625 / -2.0625], plain: [-1.5, 0.0625]}
     check(call, [-0.75, 0.5], unit, traps)
     never = "with every=n the partial sum is promoted after n products"
+    early = "the first promotion comes after n products, not before"
     call = "[float(abs(sum_error([1.2890625] * 128, 8, every=n))) for n in (16, 32, 64)]"
     again = "after a promotion the partial sum starts again from 0"
-    check(call, [4.0, 5.0, 11.0], promote, {never: [24.0] * 3, again: [500.125, 202.0, 53.0]})
+    traps = {never: [24.0] * 3, again: [500.125, 202.0, 53.0]}
+    traps |= {early: [3.9609375, 4.9609375, 10.7109375]}
+    check(call, [4.0, 5.0, 11.0], promote, traps)
     unrounded = "the total has FP32's 24 bits, not those of a Python float"
     cut_total = "the total is rounded to nearest with fp32, not cut"
     swallowed = "the total has 24 bits, not as few as the sum, and it takes every product here"
@@ -1095,7 +1113,7 @@ with task("t03_5"):
     check(call, [1.0, 0.0], total, traps)
     forgotten = "the products after the last full group count, too"
     call = "float(abs(sum_error([1.2890625] * 41, 8, every=16)))"
-    check(call, 4.65625, rest, {forgotten: 50.40625})
+    check(call, 4.65625, rest, {forgotten: 50.40625, early: 4.5})
     ### BEGIN HIDDEN TESTS
     from fractions import Fraction
     from functools import partial
@@ -1167,7 +1185,7 @@ with task("t03_5"):
         again: partial(t03_5_error, reset=False),
         forgotten: partial(t03_5_error, rest=False),
         "the total is FP32, not as narrow as the partial sum": (partial(t03_5_error, narrow=True)),
-        "the first promotion comes after n products, not before": (partial(t03_5_error, first=0)),
+        early: partial(t03_5_error, first=0),
         turned: lambda ps, p, n: -t03_5_error(ps, p, n),
         unsigned: lambda ps, p, n: abs(t03_5_error(ps, p, n)),
         ulp_of_result: partial(t03_5_scaled, unit=lambda e, f, p: t03_5_ulp(f, p)),
@@ -1419,9 +1437,8 @@ print(f"16 times longer:  you said {my_growth}, wgmma {growth['FP8 wgmma']:.0f} 
 # %% [markdown]
 r"""
 - **"Tensor Cores accumulate in FP16."** For FP16 inputs with FP32 output the sum has 24 bits and
-  more on the way.
-  With FP16 output, too, products are exact, and a block is rounded once, to nearest; only from
-  block to block the sum is FP16. (t03_1)
+  more on the way. With FP16 output, too, products are exact, and a block is rounded once, to
+  nearest; only from block to block the sum is FP16 (t03_1).
 - **"FP32 accumulation is IEEE arithmetic."** Terms are cut before they are added, and the sum is
   cut, not rounded (t03_2).
 - **"Two GPUs give the same bits."** Only if $L$ and $F$ agree, and the kernels split the sum alike
