@@ -2,8 +2,8 @@
 r"""
 # What number do these bits mean?
 
-Here are sixteen bits: `0 11110 1111111111`. In FP16, the 16-bit float of mixed-precision
-training, they are the largest finite number. How large is that?
+Here are sixteen bits: `0 11110 1111111111`. In FP16, one of the two 16-bit floats of
+mixed-precision training, they are the largest finite number. How large is that?
 
 You will build the answer yourself: a function that reads the bits of any float, one that writes
 them, and the list of every number that FP16 has. You need Python and powers of two, but no
@@ -18,8 +18,8 @@ when you have bet on another one.
 
 # %%
 my_largest = None  # the largest finite number of FP16
-my_overflow = None  # the first positive integer that becomes infinity in FP16
-my_share = None  # the share of FP16's positive numbers below 1, as a fraction: 0.25 for a quarter
+my_overflow = None  # the first positive integer that overflows in FP16
+my_share = None  # share of FP16's positive numbers below 1, such as 0.25
 my_closer = None  # which of "fp16" and "bf16" comes closer to 0.1
 
 # %% [markdown]
@@ -52,7 +52,8 @@ r"""
 One step of the exponent field doubled the number or halved it; one step of the significand field
 added the same small amount each time. That is scientific notation in base two, in three fields:
 one **sign** bit, an **exponent field** $E$, and a **significand field** $F$ (many texts call the
-significand the mantissa). To choose a format is, above all, to choose how wide the last two are.
+significand the mantissa). To choose a format is, above all, to choose how wide the last two are:
+with three significand bits, 0.1 becomes 0.1015625.
 
 Here a format is a small record, and `split` cuts a **code**, the bits read as one integer, into
 its fields. Your solutions may use all that the next two cells define or import, and your own
@@ -157,8 +158,8 @@ Now the rule in full, with $m$ for the number of significand bits, `fmt.signific
 A subnormal has no implicit 1, and its exponent is $1 - \text{bias}$, that of $E = 1$, not
 $0 - \text{bias}$: this is what keeps the gap the same on both sides of the border.
 
-A NaN is quiet if the first bit of $F$ is 1, else signalling; a conversion may change the rest.
-NaN equals nothing, not even itself: test with `isnan`.
+A NaN is quiet if the first bit of $F$ is 1, else signalling; a conversion may change the other
+bits of $F$. NaN equals nothing, not even itself: test with `isnan`.
 
 Some small formats spend the codes of the last two rows on numbers. Our records say which:
 
@@ -703,8 +704,9 @@ as above. Whether they reach down far enough for gradients, `04_gradient_range` 
 
 The gap to the neighbour, the ulp (unit in the last place), depends on the binade alone: in the
 binade of exponent $e$, from $2^e$ up to $2^{e+1}$, it is $2^{e-m}$. Among the subnormals
-$e = 1 - \text{bias}$. Both axes below count in powers of two: a step to the right doubles the
-number, a step up doubles the gap.
+$e = 1 - \text{bias}$. Both axes below count in powers of two: one more to the right is twice
+the number, one more upwards twice the gap.
+
 Before you look: which 16-bit format has the finer gaps, FP16 or BF16?
 """
 
@@ -730,7 +732,8 @@ BF16 has the exponent bits of FP32 and so its range, far beyond both edges of th
 significand bits it has seven, three fewer than FP16, and its gaps are eight times as wide, until
 FP16 runs out of exponents: on the left its line turns flat, on the right it ends.
 
-The layout of BF16 is that of FP32's upper half, but a conversion does not cut, it rounds:
+The layout of BF16 is that of FP32's upper half, but a conversion does not cut, it rounds. (And
+the last two lines show the eightfold gap, after 1.)
 """
 
 # %%
@@ -1159,7 +1162,7 @@ with task("t01_6"):
 r"""
 ## What people get wrong
 
-First, what came of your predictions, and a few facts for the table below:
+First, what came of your predictions, and a few facts for the list below:
 """
 
 # %%
@@ -1210,8 +1213,8 @@ format spends it on numbers. Exponent bits buy range, significand bits buy preci
 
 ## Where next
 
-You saw 65519 turn into 65504 without a word. `02_rounding` asks what happens when that is done a
-million times in a row.
+You saw 65519 turn into 65504 without a word. `02_rounding` asks what happens when that is done ten
+thousand times in a row.
 """
 
 # %% [markdown]

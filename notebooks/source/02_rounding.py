@@ -19,9 +19,9 @@ together near the end.
 
 # %%
 my_sum = None  # 0.0 plus 0.0001, ten thousand times, in FP16
-my_lost = None  # the largest d with 1 - d == 1 in FP16: 2**-10, 2**-11, 2**-12?
-my_equal = None  # where is 0.1 + 0.2 == 0.3? A list of some of fp64, fp32, fp16, bf16
-my_repair = None  # the first sum again, when each step rounds up or down by chance
+my_lost = None  # in FP16, the largest d with 1 - d == 1: a power of two
+my_equal = None  # 0.1 + 0.2 == 0.3 in which of fp64, fp32, fp16, bf16?
+my_repair = None  # the first sum, when each step rounds up or down by chance
 
 # %% [markdown]
 r"""
@@ -86,6 +86,9 @@ show(
 
 # %% [markdown]
 r"""
+Only 1, a power of two, has a lopsided zone. That of the last number below 2 is even: the gaps
+on both its sides are those of its own binade.
+
 In this lesson a format is a small record with IEEE rules and any widths:
 """
 
@@ -120,8 +123,8 @@ float: take the rule to hold beyond the largest number too, which t02_3 will nee
 `math.frexp(x)` finds a binade exactly: $x = f \times 2^n$ with $0.5 \le |f| < 1$; of 0 it says $n
 = 0$. Your solutions may use `math`, `Fraction`, `np`, `inf`, the formats above and your own
 earlier solutions. The library (`to_bits`, `gaps` and so on), `torch`, `ml_dtypes` and `gfloat`
-are for looking: a solution may not use them. The grader does not know the library's names, and
-where an import would give the answer away it refuses the solution, used or not.
+are for looking: a solution may not use them. The grader does not know the library's names, and it
+refuses a solution that imports what would give the answer away, even unused.
 """
 
 
@@ -528,8 +531,10 @@ show(arrows(moves, grid), alt=f"Arrows from numbers to bars. {'; '.join(said)}."
 
 # %% [markdown]
 r"""
-`toward_zero` is `down` for positive numbers and `up` for negative ones. GPUs use it too: a Tensor
-Core cuts bits off while it adds (`03_tensor_cores`).
+`up` is towards $+\infty$ and `down` towards $-\infty$, whatever the sign. So a positive update that
+nearest loses gets through with `up`, then as a whole gap. `toward_zero` is `down` for positive
+numbers and `up` for negative ones. GPUs use it too: a Tensor Core cuts bits off while it adds
+(`03_tensor_cores`).
 
 When does a number overflow? Round it as if the exponent had no end: only if the *result* lies
 beyond the largest number is there no place for it. Then the mode decides (IEEE 754-2019, 7.4).
@@ -822,10 +827,11 @@ def by_libraries(text):
     yield int(torch.tensor(float(text), dtype=torch.float16).view(torch.int16))
 
 
+print(f"{'decimal':24} right  numpy  torch")
 for text in ("0.1", "1.00048828218", "1.000488281250000000001", "65519.999", "2.980232239e-8"):
     right = to_bits(text, "fp16")
     marks = [f"{code:04x}{' ' if code == right else '*'}" for code in by_libraries(text)]
-    print(f"{text:24} {right:04x}   numpy {marks[0]}   torch {marks[1]}")
+    print(f"{text:24} {right:04x}   {marks[0]}  {marks[1]}")
 
 # %% [markdown]
 r"""
@@ -977,8 +983,10 @@ for _ in range(10_000):
 
 # %% tags=["nbval-ignore-output"]
 last = ", ".join(f"{name} {float(curve[-1]):.4f}" for name, curve in running.items())
+stop = running["nearest"].index(running["nearest"][-1])
+words = f"Sums of 10,000 terms; nearest is flat from term {stop:,} on. They end at: {last}."
 curves = {name: [float(total) for total in curve[::50]] for name, curve in running.items()}
-show(running_sums(curves, range(0, 10_001, 50)), alt=f"Sums of 10,000 terms end at: {last}.")
+show(running_sums(curves, range(0, 10_001, 50)), alt=words)
 print(last)
 
 # %% [markdown]
@@ -1361,9 +1369,10 @@ in_fp16 = float(to_fp16(2**-25)), float(to_fp16(2**-25 * (1 + 2**-20)))
 print(f"ten thousand times 0.0001: you said {my_sum}, it is {float(running['nearest'][-1])}")
 print(f"largest d with 1 - d == 1: you said {my_lost}, it is 2**-12")
 print(f"0.1 + 0.2 == 0.3:          you said {my_equal}, it is in {equal}")
-near = f"{float(running['exact'][-1]):.4f}"
-print(f"the same sum by chance:    you said {my_repair}, it came near the exact {near}")
-print("65519 becomes", float(to_fp16(65519)), "and 65520 the code", hex(to_bits(65520, "fp16")))
+lucky, ideal = (f"{float(running[name][-1]):.4f}" for name in ("by chance", "exact"))
+print(f"the same sum by chance:    you said {my_repair}, it is {lucky} (exact: {ideal})")
+for x in (65519, 65520):
+    print(x, "becomes", read_bits(to_bits(x, "fp16"), "fp16").value)
 print("2^-25 becomes", in_fp16[0], "and what is just above it", in_fp16[1])
 
 # %% [markdown]
