@@ -45,7 +45,7 @@ my_slow = None  # the slowest on this CPU: "O0", "O1", "O2" or "O3"
 r"""
 ## Five properties
 
-A level was nothing but a row of five properties. `ampcourse.amp.opt_levels` does in plain PyTorch
+A level was nothing but five properties. `ampcourse.amp.opt_levels` does in plain PyTorch
 what Apex did, by the same names, so that an old script runs with one import changed:
 """
 

@@ -690,7 +690,10 @@ r"""
 4. All dots move to the right, since they have half the bytes; the roof stays.
 
 </details>
+"""
 
+# %% [markdown]
+r"""
 Add the least times of all kernels, and you have what a step needs at least, and its parts. On a
 V100, FP32 above and AMP below:
 """

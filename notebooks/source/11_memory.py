@@ -969,6 +969,7 @@ with task("t11_4"):
     only_inputs = "the last segment is not checkpointed: all its layers' inputs are held"
     everything = "the layers inside a checkpointed segment are not kept"
     double = "a segment's input is its first layer's: it counts once"
+    last_twice = "the last segment's input is among its layers' inputs: it counts once"
     largest = "the inputs of the segments before it are held beside the largest segment"
     all_inputs = "the segments after it are done: their inputs are no longer held"
     between = "most may be held while a segment in the middle is run again: look at each of them"
@@ -983,6 +984,7 @@ with task("t11_4"):
     cases += [([2, 9, 9, 1, 1, 1], [0, 3, 4]), ([1, 1, 9, 9, 9, 1], [0, 2, 5]), ([3, 7, 5], [0])]
     call = "[int(held(sizes, starts)[{}]) for sizes, starts in {}]"
     traps = {only_inputs: [3, 10, 15, 4, 11, 3], everything: [9, 15, 24, 23, 30, 15]}
+    traps[last_twice] = [6, 13, 32, 6, 12, 18]
     check(call.format(0, cases), [5, 11, 23, 5, 11, 15], after, traps)
     traps = {largest: [3, 12, 17, 20, 27, 15], all_inputs: [5, 14, 23, 22, 29, 15]}
     traps |= {end_only: [5, 11, 23, 5, 11, 15], double: [6, 20, 32, 22, 37, 18]}
