@@ -68,24 +68,24 @@ backward with its own images; the gradients are averaged over the ranks, and all
 In a training loop with autocast and a scaler, five lines are new:
 
 ```python
-torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))         # 1
-dist.init_process_group("nccl")                              # 2
-model = DistributedDataParallel(model.cuda())                # 3
-mine = slice(dist.get_rank(), None, dist.get_world_size())   # 4
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))  # 1
+init_process_group("nccl")                            # 2
+model = DistributedDataParallel(model.cuda())         # 3
+mine = slice(get_rank(), None, get_world_size())      # 4
 ...
-images, labels = images[mine], labels[mine]                  # 5
+images, labels = images[mine], labels[mine]           # 5
 with torch.autocast("cuda", dtype=torch.float16):
     loss = criterion(model(images), labels)
-scaler.scale(loss).backward()    # gradients are averaged
-scaler.step(optimizer)           # unscale, look for inf, step or skip
+scaler.scale(loss).backward()  # gradients are averaged
+scaler.step(optimizer)  # unscale, look for inf; step or skip
 scaler.update()
 optimizer.zero_grad()
 ```
 
-(`dist` is `torch.distributed`.) It is started by `torchrun --nproc-per-node 8 train.py`. Without
-the first line all ranks would take GPU 0; `mine` is every 8th image from this rank's on. Without
-the fifth all train on the same images, and nothing says so; a DataLoader's way is
-`DistributedSampler`, with `set_epoch`.
+(`init_process_group`, `get_rank` and `get_world_size` are from `torch.distributed`.) It is started
+by `torchrun --nproc-per-node 8 train.py`. Without the first line all ranks would take GPU 0; `mine`
+is every 8th image from this rank's on. Without the fifth all train on the same images, and nothing
+says so; a DataLoader's way is `DistributedSampler`, with `set_epoch`.
 
 Neither autocast nor the scaler knows of other ranks, and no barrier is needed: what uses an average
 waits for it. With accumulation, run all micro-batches but the last under `model.no_sync()`, or
@@ -140,11 +140,13 @@ the workers of this lesson live in the package. This is the loop of the first:
 
 # %% tags=["nbval-ignore-output"]
 import inspect
+from textwrap import dedent, fill
 
 from ampcourse.engines.workers import ddp as program
 
-loop = inspect.getsource(program.inf_on_one_rank).partition("    for number")[2]
-print("for number" + loop.partition("        now =")[0])
+text = inspect.getsource(program.inf_on_one_rank)
+start, end = text.index("    for number"), text.index("        now =")
+print(dedent(text[start:end]))
 
 # %% [markdown]
 r"""
@@ -161,8 +163,6 @@ you see what was recorded, and why:
 """
 
 # %%
-from textwrap import fill
-
 from ampcourse.engines.scenes import show_scene
 
 # %% tags=["nbval-ignore-output"]
@@ -206,8 +206,9 @@ So autocast leaves the communication as it was, 4 bytes per parameter, and of a 
 larger share. If that hurts, a **hook** can cast gradients before the all-reduce and back after it:
 
 ```python
-from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
-model.register_comm_hook(None, default_hooks.bf16_compress_hook)
+from torch.distributed.algorithms import ddp_comm_hooks
+hook = ddp_comm_hooks.default_hooks.bf16_compress_hook
+model.register_comm_hook(None, hook)
 ```
 
 It halves the bytes, and costs precision. From the processes above:
@@ -244,7 +245,7 @@ for ranks in (2, 8, 64, 512):
 # %% [markdown]
 r"""
 FP16 keeps 11 bits, but a sum over ranks can overflow where no summand did. The hooks therefore
-divide by the number of ranks **before** they add, and small gradients are flushed first.
+divide by the number of ranks **before** they add; then it is the smallest gradients that get lost.
 
 And the loss scale? Gradients travel scaled, and each rank takes the scale off after the average.
 That is right if all ranks have the same scale; with different ones no division takes them off. And
@@ -891,17 +892,21 @@ r"""
 ## FSDP2: stage 3 in PyTorch
 
 ```python
-from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import MixedPrecisionPolicy
 
-policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
+policy = MixedPrecisionPolicy(
+    param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
 for layer in model.layers:
-    fully_shard(layer, mp_policy=policy)      # gathered and dropped together
-fully_shard(model, mp_policy=policy)          # what is left; kept from forward to backward
-optimizer = torch.optim.AdamW(model.parameters())    # after sharding: it sees the parts
+    fully_shard(layer, mp_policy=policy)
+fully_shard(model, mp_policy=policy)  # for what is left
+# After sharding, so that it sees the parts:
+optimizer = torch.optim.AdamW(model.parameters())
 ```
 
 Each rank keeps FP32 parts of the weights, which are the master weights. Before a layer runs, its
-parts are cast to `param_dtype` and gathered; gradients are averaged in `reduce_dtype`. There is no
+parts are cast to `param_dtype` and gathered, and dropped when it has run (those of the last call
+stay from forward to backward); gradients are averaged in `reduce_dtype`. There is no
 autocast: the type is decided layer by layer, not op by op. What autocast would have kept in FP32 is
 BF16 here, unless you give a norm a policy of its own, or cast before a softmax. Will the losses
 differ from DDP's? This starts two processes again:
@@ -976,9 +981,12 @@ ranks:
 
 ```json
 {
-  "train_batch_size": 256, "train_micro_batch_size_per_gpu": 8, "gradient_accumulation_steps": 4,
+  "train_batch_size": 256,
+  "train_micro_batch_size_per_gpu": 8,
+  "gradient_accumulation_steps": 4,
   "gradient_clipping": 1.0,
-  "fp16": {"enabled": true, "loss_scale": 0, "initial_scale_power": 16, "hysteresis": 2},
+  "fp16": {"enabled": true, "loss_scale": 0,
+           "initial_scale_power": 16, "hysteresis": 2},
   "zero_optimization": {"stage": 2}
 }
 ```
@@ -993,7 +1001,7 @@ ranks:
 | `enabled` | FP16 weights, with FP32 masters | **false** |
 | `loss_scale` | 0: dynamic; else that scale, for ever | 0 |
 | `initial_scale_power` | the first scale is 2 to this power | 16 |
-| `loss_scale_window` | after one good step more, the scale doubles | 1000 |
+| `loss_scale_window` | the scale doubles after so many good steps and one more | 1000 |
 | `hysteresis` | overflows until the scale halves; each skips its step | 2 |
 | `min_loss_scale` | the floor; one more overflow there ends the training | 1 |
 | `stage` | what is divided: nothing (0), or as above | 0 |

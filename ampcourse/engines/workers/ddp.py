@@ -48,9 +48,7 @@ def inf_on_one_rank(ranks: Ranks) -> dict[str, Any]:
         with torch.autocast("cpu", torch.float16):
             loss = F.cross_entropy(wrapped(images).float(), labels)
         scaler.scale(loss).backward()
-        averaged = all(
-            bool(p.grad.isfinite().all()) for p in model.parameters() if p.grad is not None
-        )
+        averaged = _finite(model)
         scaler.step(optimizer)
         scaler.update()
         now = _weights(model)
@@ -97,6 +95,12 @@ def all_reduce(ranks: Ranks) -> dict[str, Any]:
             "share_changed": float((sent.float() != exact.float()).double().mean()),
         }
     return found
+
+
+def _finite(model: torch.nn.Module) -> bool:
+    """Return whether all gradients of the model are finite."""
+    gradients = (p.grad for p in model.parameters() if p.grad is not None)
+    return all(bool(g.isfinite().all()) for g in gradients)
 
 
 def _weights(model: torch.nn.Module) -> torch.Tensor:
