@@ -19,23 +19,26 @@ Nobody grades these; replace each `None` and run the cell.
 """
 
 # %%
-# A scale of 2^24 grows after 3 good steps; the gradients are -1.4:
+# FP16 gradients of -1.4; a first scale of 2^24, which halves at an inf
+# and doubles after 3 good steps in a row:
 my_skips = None  # how many of 14 steps are skipped?
 # The loss is inf, but every gradient is finite:
 my_loss = None  # is the step skipped? True or False
 # Every gradient is NaN, step after step:
 my_nan = None  # where does a scale of 2^16 end up?
 # A checkpoint holds the scale:
-my_resume = None  # what else of the scaler belongs into it?
+my_resume = None  # what else of the scaler belongs in it?
 
 # %% [markdown]
 r"""
-Here is the scene: PyTorch's own scaler, with a growth interval of 3 instead of 2000. Each row
-below is one step: the scale and the learning rate it ran with, and what became of the weights.
+Here is the scene: PyTorch's own scaler, which doubles after 3 good steps in a row here instead of
+2000. Each row below is one step: the scale and the learning rate it ran with, and what became of
+the weights.
 """
 
 # %%
 import warnings
+from textwrap import wrap
 
 import torch
 
@@ -89,7 +92,7 @@ Play with it:
 
 1. Without any inf: when does the scale grow? What does the tracker do then?
 2. Put an inf one step before the scale would grow. When does it grow now?
-3. Put infs into three steps in a row.
+3. Put infs into three steps in a row. How long until the scale is back?
 4. How do infs have to be spread so that the scale stays about where it is?
 """
 
@@ -103,7 +106,9 @@ r"""
 Why that way? Nobody knows the right scale, and it changes. Too small loses small gradients in
 silence; too large gives an inf, which cannot be overlooked. So the scaler keeps to
 the largest scale that does not overflow: it backs off at once when it hits the ceiling, and after
-2000 good steps in a row it tries whether the ceiling has moved. A try that fails costs one step.
+2000 good steps in a row it tries whether the ceiling has moved. A try that fails costs one step,
+and that step's inf takes the growth back: with one inf after each growth the scale stays about
+where it is.
 
 ### t06_1 · The rule
 
@@ -298,6 +303,9 @@ print(*skipped)
 
 # %% [markdown]
 r"""
+The first skip is calibration. The three from step 10,000 on follow the ceiling, which fell by
+$2^3$. Each of the others is a try that failed: 2000 good steps, one skip.
+
 ## One bit from all gradients
 
 `found_inf` looks at **gradients**, element by element, and at nothing else. Not at the loss: a
@@ -493,7 +501,7 @@ Unscale the gradients of an optimizer's parameters and write the unscaled ones b
 also on a skip. Call `optimizer.step()` unless one was inf or NaN, and return found_inf. A skipped
 step leaves no trace: neither in the values nor in the momentum. You may use your `unscale`.
 
-`SGD` below has `parameters` and `step()`, as PyTorch's SGD would work them.
+`SGD` below has `parameters` and `step()`, and computes what PyTorch's SGD does.
 """
 
 
@@ -544,7 +552,7 @@ with task("t06_3"):
     traceless = "after a skipped step training goes on as if that step had never been"
     returns = "return found_inf: True for a skipped step"
     scaled = "the optimizer got gradients that were still scaled"
-    forgot = "unscaled gradients belong into p.grad, where the optimizer looks for them"
+    forgot = "unscaled gradients belong in p.grad, where the optimizer looks for them"
     call = """
         a, b = Parameter(1.0), Parameter(2.0, 3.0)
         a.grad, b.grad = f32(8.0), f32(16.0, -8.0)
@@ -707,7 +715,8 @@ def provoke(what, *methods, kind=torch.float32, gradient=True):
         for method in methods:
             getattr(scaler, method)(*[sgd] * (method != "update"))
     except (RuntimeError, ValueError, AssertionError) as error:
-        print(f"{what}\n    {type(error).__name__}: {error}")
+        told = wrap(f"{type(error).__name__}: {error}", 66)
+        print(what, *told, sep="\n    ")
 
 
 # %% tags=["nbval-ignore-output"]
@@ -1167,7 +1176,7 @@ with task("t06_5"):
         numbers = scaler.loss_scale, scaler.tracker, scaler.growth_factor
         return [float(x) for x in (*numbers, scaler.backoff_factor, scaler.growth_interval)]
     """
-    fresh = "the tracker of the state belongs into the scaler, too"
+    fresh = "the tracker of the state belongs in the scaler, too"
     zero = "the count goes on where it was: it does not start again at 0"
     options = "factors and interval come from the state, not from the new scaler"
     traps = {fresh: [96.0, 2.0, 3.0, 0.25, 7.0], zero: [96.0, 0.0, 3.0, 0.25, 7.0]}
@@ -1250,15 +1259,18 @@ taken one. (With two it falls for either's inf. And on CUDA `get_scale()` waits 
 **A NaN that no scale can cure.** If a NaN gets into the gradients, it does so at any scale. The
 scaler knows nothing of that and halves, step by step, without a limit: the log in
 [apex#318](https://github.com/NVIDIA/apex/issues/318), whatever its cause, goes down to scales
-below 1e-297. Float32 gets to the bottom sooner, and a scale of 0 stays 0:
+below $10^{-297}$. Float32 gets to the bottom sooner, and a scale of 0 stays 0:
 """
 
 # %%
-state = LossScale(2.0**16)
-for k in range(1, 251):
+state, halved = LossScale(2.0**16), []
+for _ in range(250):
     state = update(state, found_inf=True)
-    if k in (20, 40, 165, 166, 250):
-        print(f"{k:3} steps, none taken: scale {state.scale:.3g}")
+    halved.append(state.scale)
+
+# %%
+for k in (20, 40, 165, 166, 250):
+    print(f"{k:3} steps, none taken: scale {halved[k - 1]:.3g}")
 
 # %% [markdown]
 r"""
@@ -1372,7 +1384,7 @@ def rehearse(loop, scales, skips):
 
 # %% task="t06_6" forbids=["torch", "ampcourse.amp"]
 def train(scaler, optimizer, scheduler, losses):
-    """Run one training step per loss and return how many were skipped."""
+    """Run one step per loss and return how many were skipped."""
     ### BEGIN SOLUTION
     skipped = 0
     for loss in losses:
@@ -1544,7 +1556,8 @@ First your predictions:
 # %% tags=["nbval-ignore-output"]
 print(f"steps that moved nothing: you said {my_skips}; {sum(stood)}")
 print(f"step after an inf loss skipped: you said {my_loss}; False")
-print(f"NaN after NaN: you said {my_nan}; 0.0, after 166 steps")
+bottom = f"{halved[-1]}, after {halved.index(0) + 1} steps"
+print(f"NaN after NaN: you said {my_nan}; {bottom}")
 print(f"also saved: you said {my_resume}; tracker, factors, interval")
 
 # %% [markdown]
@@ -1565,7 +1578,7 @@ r"""
   a training that cannot be repeated (t06_5).
 - **"Ignore the scheduler's warning."** Look at the scale, and let the schedule wait (t06_6).
 - **"The scaler will get rid of the NaN."** It will get rid of every step instead (t06_6).
-- **"BF16 wants a scaler, to be safe."** It rescues no gradient (t06_6).
+- **"BF16 wants a scaler, to be safe."** It rescues next to nothing (t06_6).
 
 ## Say it aloud
 

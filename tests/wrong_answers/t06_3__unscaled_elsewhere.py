@@ -1,4 +1,4 @@
-# message: unscaled gradients belong into p.grad
+# message: unscaled gradients belong in p.grad
 def unscale(gradients, scale):
     inverse = np.float32(1 / scale)
     unscaled = [g if g is None else g * inverse for g in gradients]

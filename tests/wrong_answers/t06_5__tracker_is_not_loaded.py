@@ -1,4 +1,4 @@
-# message: the tracker of the state belongs into the scaler
+# message: the tracker of the state belongs in the scaler
 def state_dict(scaler):
     """Return everything a resumed training needs of a scaler."""
     return {
