@@ -14,7 +14,8 @@ that may even go down, only not as it should. Below are ten plausible loops. Eac
 raise an error, five are silent. You find them, prove it, and write loops that are right.
 
 You need to know what a GradScaler does (`06_grad_scaler`), but no GPU: all runs here are in FP16
-on the CPU, with nets small enough for that. There are six tasks; plan an hour and a half.
+on the CPU, with nets small enough for that. There are six tasks; plan an hour and a half. After the
+third is a good place for a break.
 
 ## A world to train in
 
@@ -354,7 +355,7 @@ with task("t08_1"):
         return [examine(in_fp16, clipped), examine(without_autocast, fp32)]
     """
     exact = "FP16 rounds: do not ask for the same bits"
-    same_world = "the reference belongs into a fresh World(broken=False): inf would spoil it"
+    same_world = "the reference belongs in a fresh World(broken=False): inf would spoil it"
     traps = {exact: verdicts("sr"), same_world: verdicts("ss")}
     check(repaired, verdicts("rr"), fine, traps)
     bound = "the length of the difference is at most 1 % of the length of the reference's move"
@@ -474,6 +475,9 @@ What this PyTorch says, loop by loop:
 
 
 # %%
+from textwrap import wrap
+
+
 def attempt(loop, world):
     """Return what a loop raised, or "nothing"."""
     try:
@@ -485,7 +489,8 @@ def attempt(loop, world):
 
 # %% tags=["nbval-ignore-output"]
 for loop in loops:
-    print(loop.__name__[-1], attempt(loop, World()))
+    said = wrap(attempt(loop, World()), 68)
+    print(loop.__name__[-1], "\n  ".join(said))
 
 # %% [markdown]
 r"""
@@ -602,8 +607,8 @@ show(
 # %% [markdown]
 r"""
 **c** and **f** look healthy. **a** passes for a learning rate that is too small. **h** looks like a
-matter of the penalty's weight, and **j** dies only when it meets an inf; without one it would be
-right.
+matter of the penalty's weight, and **j** dies (the cross: NaN from there on) only when it meets an
+inf; without one it would be right.
 
 ## a: how much does the order cost?
 
@@ -811,13 +816,13 @@ with task("t08_2"):
 r"""
 ## Accumulating
 
-Four micro-batches that together stand for one large batch, because the large one does not fit.
-The scaled gradients add up in `.grad`, and everything else happens once per large batch: unscale,
-clip, step, update, clear. That the scale stays the same in between is no detail: gradients that
-were scaled differently must not be added.
+Where a large batch does not fit into memory, four micro-batches can stand for it. The scaled
+gradients add up in `.grad`, and everything else happens once per large batch: unscale, clip, step,
+update, clear. That the scale stays the same in between is no detail: gradients that were scaled
+differently must not be added.
 
-One thing that is forgotten has nothing to do with AMP: a mean over four batches is a quarter of
-the sum of their means.
+One thing is often forgotten, and it has nothing to do with AMP: a mean over four batches is a
+quarter of the sum of their means.
 
 ### t08_3 · One step for several micro-batches
 
@@ -1070,9 +1075,9 @@ r"""
 ## Gradients inside the loss
 
 A gradient penalty takes a gradient, makes a term of the loss of it, and takes the gradient of that.
-The inner gradient flushes in FP16 like any other, so its loss has to be scaled. But the scaler
-does not know of it: `unscale_` works on `.grad` only. Loop **h** put the scaled gradients
-into the penalty, whose squares are scale² times too large. From 1024 on that overflowed four times
+The inner gradient flushes in FP16 like any other, so its loss has to be scaled. But the scaler does
+not know of it: `unscale_` works on `.grad` only. Loop **h** put the scaled gradients into the
+penalty, and their squares are scale² times too large. From 1024 on that overflowed four times
 running, and the four broken batches halved the scale four times more: at 4 most of the error was
 hidden. In the longer run of the figure the scale never settles; it is halved on and on. One divides
 by hand, before anything is squared, and lets autograd see the division.
@@ -1281,22 +1286,22 @@ r"""
 Autocast cast the matrix product of the backward pass to FP16, and the care was in vain.
 
 *Evaluation needs the scaler:* there is no gradient that could flush, so there is nothing to scale.
-A loss that went through `scaler.scale` is no loss, but a loss times 65536. Under `torch.no_grad()`
-both of these are right:
+A loss that went through `scaler.scale` is no loss, but a loss times the scale. Under
+`torch.no_grad()` both of these are right:
 """
 
 # %% tags=["nbval-ignore-output"]
 w = World()
 with torch.no_grad():
-    print("under autocast:", loss_of(w.net, w.batches[0]).item())
-    print("in FP32:       ", fp32_loss(w.net, w.batches[0]).item())
+    print(f"under autocast: {loss_of(w.net, w.batches[0]):.6f}")
+    print(f"in FP32:        {fp32_loss(w.net, w.batches[0]):.6f}")
 
 # %% [markdown]
 r"""
 They differ by FP16's rounding, in the fourth or fifth digit. Under autocast an evaluation is as
-fast as training on hardware with FP16 units, and shows the net as it was trained; in FP32 it shows
-the weights without that rounding. Evaluate as the net will be used later, and never compare a
-number of one kind with one of the other.
+fast as the forward pass of the training, and shows the net as it was trained; in FP32 it shows the
+weights without that rounding. Evaluate as the net will be used later, and never compare a number of
+one kind with one of the other.
 
 ## A checkpoint that goes on
 
@@ -1690,7 +1695,7 @@ right = update_length(10.0, 1.0, 65536.0, True)
 wrong = update_length(10.0, 1.0, 65536.0, False)
 print(f"silent:     you said {my_silent}; {names}")
 print(f"too small:  you said {my_shrink}; {right / wrong:.0f} times")
-print(f"evaluation: you said {my_evaluation}; none (for speed, autocast)")
+print(f"evaluation: you said {my_evaluation}; none (autocast: speed)")
 print(f"checkpoint: you said {my_resume};")
 print("            optimizer, scheduler, scaler, random numbers")
 
@@ -1728,11 +1733,11 @@ fast on a GPU with Tensor Cores. One error more waits there: CUDA's autocast ref
 ## Say it aloud
 
 Whatever looks at gradients between `backward()` and `step` must see them unscaled: `unscale_`,
-then clip. Per step, however many micro-batches, losses or optimizers: at most one `unscale_`, one
-`step` for each optimizer, one `update()` for all. Gradients that I take myself I unscale myself.
-The schedule waits for skipped steps, evaluation needs no scaler, and a checkpoint holds everything
-that a step reads. An error is the lucky case; against the silent ones I hold the loop next to a
-reference in FP32.
+then clip. Per step, however many micro-batches, losses or optimizers: at most one `unscale_` and
+one `step` for each optimizer, one `update()` for all. Gradients that I take myself I unscale
+myself. The schedule waits for skipped steps, evaluation needs no scaler, and a checkpoint holds
+everything that a step reads. An error is the lucky case; against the silent ones I hold the loop
+next to a reference in FP32.
 
 ## Where next
 
