@@ -160,20 +160,21 @@ from ampcourse.plotting import show
 from ampcourse.plotting.loss_curves import loss_grid
 
 # %% tags=["nbval-ignore-output"]
-
-losses = {k: [e["loss"] for e in run.history] for k, run in runs.items()}
-panels = {name.replace("_", " "): [row] for name, row in losses.items()}
-ends = [f"{k}: {len(v)} steps to {v[-1]:.2f}" for k, v in losses.items()]
+names = ("given step", "half repaired", "right step")
+losses = [[entry["loss"] for entry in one.history] for one in runs.values()]
+panels = {name: [row] for name, row in zip(names, losses, strict=True)}
+ends = [f"{name}: {len(row)} steps to {row[-1]:.2f}" for name, (row,) in panels.items()]
 text = "Losses of three steps. " + "; ".join(ends)
 show(loss_grid(panels, columns=3), alt=text)
 
 # %% [markdown]
 r"""
 The given step never moves a weight. Its loss is computed in FP16, and the gradient of an FP16 loss
-is the scale itself: 65536 is inf in FP16, so the first step is skipped; and without `zero_grad`
-that inf stays in the gradients, so all the others are. It would have gone on with a loss of a
-plausible size and no error, had the course's loop not stopped it. And with three mistakes repaired:
-`zero_grad`, clipping once instead of per piece, and clipping after `unscale_`?
+is the scale itself: 65536 is inf in FP16 and becomes NaN on the way back, so the first step is
+skipped; and without `zero_grad` the NaN stays in the gradients, so all the others are. It would
+have gone on with a loss of a plausible size and no error, had the course's loop not stopped it. And
+with three mistakes repaired: `zero_grad`, clipping once instead of per piece, and clipping after
+`unscale_`?
 """
 
 # %% tags=["nbval-ignore-output"]
@@ -1354,7 +1355,6 @@ from ampcourse.training.script import main
 from ampcourse.training.hardware import this_machine
 
 # %% tags=["nbval-ignore-output"]
-
 parts = ours.fit, ours.evaluate, ours.save, ours.load
 options = ["--data", "subset", "--device", "cpu", "--epochs", "2"]
 with TemporaryDirectory() as folder:
@@ -1548,7 +1548,6 @@ from ampcourse.benchmark.equivalence import Equivalence
 from ampcourse.plotting.score_differences import score_differences
 
 # %% tags=["nbval-ignore-output"]
-
 compared = {}
 for precision in ("amp-fp16", "amp-bf16"):
     for name in scores["fp32"][0]:
@@ -1584,9 +1583,10 @@ tables = [training_table(group) for group in trainings(rows)]
 
 # %% tags=["nbval-ignore-output"]
 texts = []
-for one in tables:  # a narrow page has room for seven columns
+for one in tables:  # a narrow page has room for seven columns, and no time is among them
     cells = tuple(row[:7] for row in one.rows)
-    texts += [replace(one, head=one.head[:7], rows=cells).markdown()]
+    told = tuple(text for text in one.remarks if "Wall time" not in text)
+    texts += [replace(one, head=one.head[:7], rows=cells, remarks=told).markdown()]
 MarkdownTable("\n\n".join(texts) or "no record yet")
 
 # %% [markdown]
@@ -1614,6 +1614,8 @@ table(quoted)
 
 # %% [markdown]
 r"""
+(With a question mark: not reported, by our inference.)
+
 How near are published rates to what the hardware allows? The limits are **modelled** from the
 layers of ResNet50 (`10_measuring_speed`): FLOPs, bytes, the published peaks. Nothing is fitted;
 trust them to 20 %.
@@ -1632,8 +1634,8 @@ MarkdownTable(re.sub(address, r"[\1](\g<0>)", published))
 
 # %% [markdown]
 r"""
-On your own GPU `ampcourse benchmark --preset gpu-full` measures all recipes and trains ten epochs
-in eight minutes; `ampcourse report FILE` puts them beside these tables.
+On your own GPU `ampcourse benchmark --preset gpu-full` measures all recipes and trains ten epochs,
+in eight minutes if it is a large one; `ampcourse report FILE` puts them beside these tables.
 
 ## The ledger
 
@@ -1722,7 +1724,7 @@ print(f"three fewer:  you said {my_half}; {half:.0f}, right {whole:.0f}")
 
 # %% [markdown]
 r"""
-- **"It converges, so it is right."** Five mistakes and the same accuracy: hold each property
+- **"It converges, so it is right."** Five mistakes and nearly the same accuracy: hold each property
   against a reference of its own. torch warned of one, the schedule that moves at a skipped step
   (t14_1).
 - **"The scaler will sort it out."** It skips, for ever if it has to. A scale below 1 is a fault
