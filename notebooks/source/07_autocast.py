@@ -24,7 +24,7 @@ my_product = None  # the layer gives "float16" or "float32"?
 my_softmax = None  # softmax of what it gives: "float16" or "float32"?
 my_weight = None  # the type of a Linear's weight after the region?
 my_gradient = None  # and of its gradient?
-my_casts = None  # a weight is used 5 times in the region: how many casts of it?
+my_casts = None  # a weight is used 5 times: how many casts of it?
 
 # %% [markdown]
 r"""
@@ -72,7 +72,8 @@ none. The lists do not depend on whether the region's type is FP16 or BF16.
 
 The lists of this course are data. For the CPU they were read off PyTorch by calling each op and
 watching for casts; for CUDA they are copied from its documentation and, where that is silent, from
-its source.
+its source. (So CUDA's table holds only ops that are on a list; the CPU's names those on none, too,
+as `follows_input`.)
 """
 
 # %%
@@ -90,7 +91,7 @@ for device in ("cpu", "cuda"):
 r"""
 Documentation can be out of date. Can one ask CUDA's autocast itself, without a GPU? Its casts are
 decided before any number is computed, and PyTorch has **fake tensors** with a shape, a type and a
-device, but no numbers. So the next cell asks both devices the same questions, live:
+device, but no numbers. So the next cells ask both devices the same questions, live:
 """
 
 # %% tags=["setup"]
@@ -106,16 +107,17 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 # %%
 def answer(op, kind, device):
-    """Return the type that an op gives under FP16 autocast, for a fake input of some type."""
-    before = torch.is_autocast_enabled(device), torch.get_autocast_dtype(device)
+    """Return the type an op gives under FP16 autocast, for a fake input."""
+    was_on = torch.is_autocast_enabled(device)
+    dtype = torch.get_autocast_dtype(device)
     torch.set_autocast_dtype(device, torch.float16)
     torch.set_autocast_enabled(device, True)
     try:
         with FakeTensorMode():
             return op(torch.empty(4, 4, device=device, dtype=kind)).dtype
     finally:
-        torch.set_autocast_enabled(device, before[0])
-        torch.set_autocast_dtype(device, before[1])
+        torch.set_autocast_enabled(device, was_on)
+        torch.set_autocast_dtype(device, dtype)
 
 
 # %%
@@ -147,8 +149,9 @@ columns = {
 # %% tags=["nbval-ignore-output"]
 show(
     type_grid(columns),
-    alt="Types that ops give. matmul and conv2d: fp16 everywhere. mse_loss and a cat of two types: "
-    "fp32 everywhere. layer_norm, softmax, exp, sum: fp32 on cuda, as the input on the cpu. relu: "
+    alt="Types that ops give. matmul and conv2d: fp16 everywhere. "
+    "mse_loss and a cat of two types: fp32 everywhere. layer_norm, "
+    "softmax, exp, sum: fp32 on cuda, as the input on the cpu. relu: "
     "as the input everywhere.",
 )
 
@@ -198,7 +201,7 @@ the op refuses to run. `types` are those of its tensors; `low` is the region's t
 LISTS = {
     "cpu": {
         "lower_precision": ["linear", "conv2d", "matmul", "mm", "prelu"],
-        "fp32": ["mse_loss", "l1_loss", "cross_entropy", "binary_cross_entropy", "prod"],
+        "fp32": ["mse_loss", "l1_loss", "cross_entropy", "prod"],
         "promote": ["cat", "stack", "index_copy"],
     },
     "cuda": {
@@ -208,6 +211,7 @@ LISTS = {
         "error": ["binary_cross_entropy"],
     },
 }
+LISTS["cpu"]["fp32"] += ["binary_cross_entropy"]
 LISTS["cuda"]["fp32"] += ["layer_norm", "softmax", "exp", "sum"]
 
 
@@ -226,7 +230,8 @@ def asked(output_type, cases):
         kind = output_type(op, types, device, low)
         if not isinstance(kind, str):
             return kind if kind is None else f"{kind!r} is no text"
-        told.append(f"{op} of {', '.join(types)} on {device} under {low}: {kind}")
+        case = f"{op} of {', '.join(types)} on {device} under {low}"
+        told.append(f"{case}: {kind}")
     return told
 
 
@@ -423,13 +428,16 @@ class Log(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-# %% tags=["nbval-ignore-output"]
-net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+# %%
+layers = torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2)
+net = torch.nn.Sequential(*layers)
 x = torch.ones(3, 4)
+
+# %% tags=["nbval-ignore-output"]
 names: list[str] = []
 with Log():
-    probabilities = net(x).softmax(1)
-    loss = F.cross_entropy(net(x) @ torch.ones(2, 2), target=torch.tensor([0, 1, 1]))
+    p = net(x).softmax(1) @ torch.ones(2, 2)
+    loss = F.cross_entropy(p, target=torch.tensor([0, 1, 1]))
 print(*names)
 
 # %% [markdown]
@@ -469,14 +477,15 @@ def reset_autocast():
     torch.set_autocast_cache_enabled(True)
     while torch.autocast_increment_nesting() < 1:
         pass
-    while torch.autocast_decrement_nesting() > 0:  # a region that was entered and never left
+    # A region that was entered and never left is left here.
+    while torch.autocast_decrement_nesting() > 0:
         pass
     torch.clear_autocast_cache()
 
 
 @contextmanager
 def fresh_autocast():
-    """Start as a fresh kernel does, without autocast, and leave the kernel so."""
+    """Start without autocast, as a fresh kernel does; leave it so."""
     reset_autocast()
     try:
         yield
@@ -485,10 +494,12 @@ def fresh_autocast():
 
 
 def shown(value):
-    """Return tensors, also those in a list, as text: type and numbers."""
+    """Return tensors, also those in lists, as text: type and numbers."""
     if isinstance(value, (list, tuple)):
         return [shown(item) for item in value]
-    return f"{str(value.dtype)[6:]} {value.tolist()}" if hasattr(value, "dtype") else value
+    if not hasattr(value, "dtype"):
+        return value
+    return f"{str(value.dtype)[6:]} {value.tolist()}"
 
 
 # %% tags=["setup"]
@@ -500,7 +511,8 @@ class Mini(TorchFunctionMode):
         self.cast, self.low = cast, low
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        args, kwargs = self.cast(func.__name__, args, kwargs or {}, self.low)
+        name, kwargs = func.__name__, kwargs or {}
+        args, kwargs = self.cast(name, args, kwargs, self.low)
         return func(*args, **kwargs)
 
 
@@ -746,8 +758,9 @@ x = torch.tensor([[300.0]])
 with torch.autocast("cpu", dtype=torch.float16):
     y = x @ torch.ones(1, 1)
     with torch.autocast("cpu", enabled=False):
-        print(y.dtype, (y * y).item(), "and", (y.float() * y.float()).item())
-    print("outside of it:", (y.float() @ torch.ones(1, 1)).dtype)
+        z = y.float()
+        print(y.dtype, (y * y).item(), "and", (z * z).item())
+    print("outside of it:", (z @ torch.ones(1, 1)).dtype)
 
 # %% [markdown]
 r"""
@@ -976,15 +989,17 @@ class Casts(TorchDispatchMode):
 
 
 # %%
-counted, w, x = [0], torch.nn.Parameter(torch.ones(1, 1)), torch.ones(1, 1).half()
+counted, x = [0], torch.ones(1, 1).half()
+w = torch.nn.Parameter(torch.ones(1, 1))
 
 # %%
 for keep in (True, False):
     counted[0] = 0
-    with torch.autocast("cpu", dtype=torch.float16, cache_enabled=keep), Casts():
+    region = torch.autocast("cpu", torch.float16, cache_enabled=keep)
+    with region, Casts():
         for _ in range(5):
             x @ w
-    print(f"cache {keep}: {counted[0]} casts for 5 uses")
+    print(f"cache {keep}: casts for 5 uses: {counted[0]}")
 
 # %% [markdown]
 r"""
@@ -1031,7 +1046,7 @@ with torch.autocast("cpu", dtype=torch.float16):
         with torch.autocast("cpu", dtype=torch.bfloat16):
             x @ w
     except RuntimeError as error:
-        print("3.", error)
+        print("3.", str(error).replace(", but", ",\n   but"))
 
 # %% [markdown]
 r"""
@@ -1047,7 +1062,8 @@ w = torch.nn.Parameter(torch.ones(1, 1))
 with torch.autocast("cpu", dtype=torch.float16):
     with torch.no_grad():
         x @ w
-    print(f"4. torch {torch.__version__}: has a gradient:", (x @ w).requires_grad)
+    has = (x @ w).requires_grad
+print(f"4. torch {torch.__version__}: has a gradient:", has)
 
 # %% [markdown]
 r"""
@@ -1077,7 +1093,7 @@ The next cell is for the checks only.
 
 # %% tags=["setup"]
 def play(cache, script, tensors):
-    """Cast tensors by name; "|" ends the region. Return the number of casts in each region."""
+    """Cast tensors by name; "|" ends a region. Count casts per region."""
     counts, seen = [], []
     for name in [*script.split(), "|"]:
         if name == "|":
@@ -1091,10 +1107,16 @@ def play(cache, script, tensors):
 
 
 def some_tensors():
-    """Return weights v, w and s (in v's memory), a frozen f, an activation x, a computed n, h."""
+    """Return tensors by name.
+
+    v, w: weights; s: a weight in v's memory; f: a frozen weight;
+    x: an activation; n: computed from v; h: FP16.
+    """
     v, w = (torch.ones(2, requires_grad=True) for _ in "vw")
-    h, s = torch.ones(2).half().requires_grad_(), v.detach().requires_grad_()
-    return {"v": v, "w": w, "s": s, "f": torch.ones(2), "x": torch.zeros(2), "n": v * 2, "h": h}
+    s, h = v.detach().requires_grad_(), torch.ones(2).half()
+    tensors = {"v": v, "w": w, "s": s, "f": torch.ones(2)}
+    tensors |= {"x": torch.zeros(2), "n": v * 2}
+    return tensors | {"h": h.requires_grad_()}
 
 
 # %% task="t07_4" forbids=["ampcourse.amp"]
@@ -1307,24 +1329,31 @@ loss, and all gradients:
 
 
 # %%
+images = torch.randn(4, 1, 4, 4)
+
+
+# %%
 def run(region):
-    """Return the types of what is computed, the loss and the gradients."""
+    """Return the types on the way, the loss and the gradients."""
     torch.manual_seed(7)
-    conv, norm, last = torch.nn.Conv2d(1, 2, 3), torch.nn.LayerNorm(24), torch.nn.Linear(24, 3)
-    images, labels = torch.randn(4, 1, 4, 4), torch.tensor([0, 1, 2, 0])
+    conv, norm = torch.nn.Conv2d(1, 2, 3), torch.nn.LayerNorm(24)
+    last = torch.nn.Linear(24, 3)
     with region:
         h = conv(images).relu().flatten(1)
         joined = torch.cat([h, images.flatten(1)], 1)
         out = last(norm(joined))
-        loss = F.cross_entropy(out, labels)
+        loss = F.cross_entropy(out, torch.tensor([0, 1, 2, 0]))
     loss.backward()
     kinds = [short[x.dtype] for x in (h, joined, out, loss)]
-    return kinds, loss, [p.grad for layer in (conv, norm, last) for p in layer.parameters()]
+    parameters = torch.nn.ModuleList([conv, norm, last]).parameters()
+    return kinds, loss, [p.grad for p in parameters]
 
 
 # %% tags=["nbval-ignore-output"]
-mine, theirs = run(ours.autocast("cpu", torch.float16)), run(torch.autocast("cpu", torch.float16))
-print("conv, cat, linear, loss:", *mine[0], " same types:", mine[0] == theirs[0])
+mine = run(ours.autocast("cpu", torch.float16))
+theirs = run(torch.autocast("cpu", torch.float16))
+print("conv, cat, linear, loss:", *mine[0])
+print("same types:", mine[0] == theirs[0])
 print("same loss:", torch.equal(mine[1], theirs[1]))
 print("same gradients:", all(map(torch.equal, mine[2], theirs[2])))
 
@@ -1354,17 +1383,18 @@ node, way = y.grad_fn, []
 while node:
     way.append(node.name())
     node = node.next_functions[-1][0] if node.next_functions else None
-print(" -> ".join(way))
+print(*way, sep="\n  -> ")
 y.sum().backward()
-print("y", y.dtype, " weight", layer.weight.dtype, " its gradient", layer.weight.grad.dtype)
+print("y", y.dtype, " weight", layer.weight.dtype)
+print("the weight's gradient", layer.weight.grad.dtype)
 
 # %% [markdown]
 r"""
 `Addmm` was computed in FP16, so its backward is, too; `ToCopy` is the cast, and its backward casts
 the gradient to what the weight was: FP32. So parameters and their gradients are FP32, and an
-activation's gradient has the activation's type. (`T` turns `w` round.) But mind: that
-gradient **was** in FP16 on the way. FP32 holds it now, and what was flushed to zero or overflowed
-before stays so. That is why the loss is scaled.
+activation's gradient has the activation's type. (`T` turns `w` round.) But mind: the
+weight's gradient **was** in FP16 on the way. FP32 holds it now, and what was flushed to zero or
+overflowed before stays so. That is why the loss is scaled.
 
 ### t07_5 · The way back
 
@@ -1384,14 +1414,14 @@ optimizer's, and what belongs to it) and `"evaluation"` (as fast as the training
 
 # %% task="t07_5" forbids=["ampcourse.amp"]
 def linear_backward(x, w, g, low):
-    """Return the gradients of x and w for F.linear(x, w) under autocast."""
+    """Return the gradients of x and w of F.linear under autocast."""
     ### BEGIN SOLUTION
     return (g @ w.to(low)).to(x.dtype), (g.T @ x.to(low)).to(w.dtype)
     ### END SOLUTION
 
 
 def needs(part, low):
-    """Return what a part of a training step needs: "autocast", "scaler" or "nothing"."""
+    """Return what a part needs: "autocast", "scaler" or "nothing"."""
     ### BEGIN SOLUTION
     if low == "float32":
         return "nothing"
@@ -1554,7 +1584,8 @@ for around in (False, True):
         y = torch.ones(1, 1) @ w
     with torch.autocast("cpu", dtype=torch.float16, enabled=around):
         y.backward(torch.tensor([[1e-9]]))
-    print(f"backward inside: {around!s:5}  in: 1e-9  out: {w.grad.item():.0e}, {w.grad.dtype}")
+    print(f"backward inside: {around!s:5}  in: 1e-9", end="  ")
+    print(f"out: {w.grad.item():.0e}, {w.grad.dtype}")
 
 # %% [markdown]
 r"""
@@ -1598,7 +1629,7 @@ class Square(torch.autograd.Function):
 
 
 def fresh(function):
-    """Return a class of its own that does what `function` does: the checks work on such copies."""
+    """Return a copy of a class: the checks work on such copies."""
     return type(function.__name__, (function,), {})
 
 
@@ -1610,7 +1641,7 @@ with torch.autocast("cpu", dtype=torch.float16):
 try:
     y.sum().backward()
 except RuntimeError as error:
-    print(y.dtype, "and then:", error)
+    print(y.dtype, "and then:", error, sep="\n")
 print("300² =", z.item())
 
 # %% [markdown]
@@ -1633,15 +1664,16 @@ ways. Now its gradients:
 
 # %% tags=["nbval-ignore-output"]
 target = torch.tensor([1.0])
+bce, with_logits = F.binary_cross_entropy, F.binary_cross_entropy_with_logits
 for name, loss in (
-    ("BCE of the probability", lambda z: F.binary_cross_entropy(z.sigmoid(), target)),
-    ("BCE with logits", lambda z: F.binary_cross_entropy_with_logits(z, target)),
+    ("BCE of the probability", lambda z: bce(z.sigmoid(), target)),
+    ("BCE with logits", lambda z: with_logits(z, target)),
 ):
     logit = torch.tensor([-12.0]).half().requires_grad_()
     with torch.autocast("cpu", dtype=torch.float16):
         value = loss(logit)
     value.backward()
-    print(f"{name:23} loss {value.item():.2f}  gradient {logit.grad.item()}")
+    print(f"{name:23} loss {value:.2f}  gradient {logit.grad.item()}")
 
 # %% [markdown]
 r"""
@@ -1674,13 +1706,13 @@ only.
 
 # %% tags=["setup"]
 def under(low):
-    """Return the region of a type, by its name; of None, a stretch without autocast."""
+    """Return the region of a type; of None, one without autocast."""
     kind = getattr(torch, low or "float16")
     return torch.autocast("cpu", dtype=kind, enabled=low is not None)
 
 
 def through(function, region, late=None, g=1.0):
-    """Run a Product in one region and its backward in another, and show y and the gradients."""
+    """Run a Product in one region, its backward in another."""
     x = torch.tensor([[1.0, 2051.0]], requires_grad=True)
     w = torch.tensor([[1.0], [1.0]], requires_grad=True)
     try:
@@ -1690,7 +1722,8 @@ def through(function, region, late=None, g=1.0):
             with under(late):
                 y.backward(torch.full_like(y, g))
     except (AttributeError, RuntimeError) as error:
-        known = {"dtype": "two types", "_fwd_used": "custom_bwd without custom_fwd"}
+        known = {"dtype": "two types"}
+        known["_fwd_used"] = "custom_bwd without custom_fwd"
         for words, short_form in known.items():
             if words in str(error):
                 return short_form
@@ -1700,7 +1733,7 @@ def through(function, region, late=None, g=1.0):
 
 # %% task="t07_6" forbids=["ampcourse.amp"]
 def mend(function, wide):
-    """Return a Function that does what `function` does, right under autocast."""
+    """Return a Function like `function`, right under autocast."""
     ### BEGIN SOLUTION
     kind = torch.float32 if wide else None
     fwd = torch.amp.custom_fwd(function.forward, device_type="cpu", cast_inputs=kind)
@@ -1959,10 +1992,12 @@ with torch.autocast("cpu", dtype=torch.float16), Casts():
         halved @ layer.weight
 
 # %% tags=["nbval-ignore-output"]
+w = layer.weight
 print(f"layer:    you said {my_product}; {str(y.dtype)[6:]}")
-print(f"softmax:  you said {my_softmax}; {str(p.dtype)[6:]} (CUDA: float32)")
-print(f"weight:   you said {my_weight}; {str(layer.weight.dtype)[6:]}")
-print(f"gradient: you said {my_gradient}; {str(layer.weight.grad.dtype)[6:]}")
+softmax = f"{str(p.dtype)[6:]} (CUDA: float32)"
+print(f"softmax:  you said {my_softmax}; {softmax}")
+print(f"weight:   you said {my_weight}; {str(w.dtype)[6:]}")
+print(f"gradient: you said {my_gradient}; {str(w.grad.dtype)[6:]}")
 print(f"casts:    you said {my_casts}; {counted[0]}")
 
 # %% [markdown]
@@ -1976,7 +2011,7 @@ r"""
   t07_4). `.half()` on a model is something else, and a scaler refuses it.
 - **"enabled=False brings me back to FP32."** It stops the casts; `.float()` you write yourself
   (t07_3).
-- **"backward() belongs into the region."** Autograd knows the type of each op; what needs a region
+- **"backward() belongs in the region."** Autograd knows the type of each op; what needs a region
   there is a custom Function, and it brings its own (t07_5, t07_6).
 - **"FP32 gradients have FP32 precision."** Those of a product's weight came through FP16 (t07_5).
 
