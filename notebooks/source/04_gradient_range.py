@@ -2,7 +2,7 @@
 r"""
 # Which gradients vanish in FP16?
 
-FP16 has no room below $2^{-24}$, and gradients are small. So some of them become zeros. The usual
+FP16 has no number between 0 and $2^{-24}$, and gradients are small. Some become zeros. The usual
 cure is a **loss scale**: the loss is multiplied by a number before the backward pass, all
 gradients grow with it by the chain rule, and before the update it is divided out again. But which
 gradients vanish, how many, and how do you know that a zero was not a zero before? Looking is
@@ -57,7 +57,7 @@ from ampcourse.courseware import check, inf, task
 import torch
 from torch.nn.functional import cross_entropy
 
-from ampcourse.dynamic_range import GradientRecorder, boundaries, scaled_view
+from ampcourse.dynamic_range import GradientRecorder, boundaries, range_report, scaled_view
 from ampcourse.plotting import show
 from ampcourse.plotting.exponents import exponents
 from ampcourse.training.data import fashion_mnist
@@ -123,7 +123,9 @@ that layer at the last recorded step, in FP16 without a scale.
 # %% tags=["nbval-ignore-output"]
 last = recorder.histogram("activation_gradient", "7", recorder.steps[-1])
 view = scaled_view(last.labelled("gradients of the last layer"), "fp16")
-show(exponents(view), alt="Many bars are subnormal, some below round to 0.")
+shares = range_report(last, "fp16").fractions.items()
+parts = ", ".join(f"{part} {share:.0%}" for part, share in shares if share)
+show(exponents(view), alt=f"Bars for the exponents of all values: {parts}.")
 
 # %% [markdown]
 r"""
@@ -826,7 +828,7 @@ and below them the exponents of the two for each layer or parameter.
 """
 
 # %%
-from ampcourse.dynamic_range import best_power_of_two_scale, range_report
+from ampcourse.dynamic_range import best_power_of_two_scale
 
 # %% tags=["nbval-ignore-output"]
 for kind in kinds:
@@ -1146,7 +1148,7 @@ for g in (0.1, 1.3 * 2**-20, 2**-27):
     for scale in (1.0, 8.0, 2.0**10, 2.0**20):
         with np.errstate(over="ignore"):
             stored = np.float16(g * scale)
-        print(f"g = {g:8.3g}  scale 2^{int(math.log2(scale)):<2}  {float(stored) / scale:.6g}")
+        print(f"g = {g:11.6g}  scale 2^{int(math.log2(scale)):<2}  {float(stored) / scale:.6g}")
 
 # %% [markdown]
 r"""
