@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 
-def violations(page: Any, context: str, only: Sequence[str] = ()) -> list[tuple[str, list[str]]]:
+def violations(
+    page: Any, context: str | dict[str, list[str]], only: Sequence[str] = ()
+) -> list[tuple[str, list[str]]]:
     """Return rule and elements of what axe objects to; skip the test where axe is missing.
 
-    `context` is a selector; `only` names the rules to try, all if empty.
+    `context` is a selector, or lists of those to include and exclude; `only` names the rules to
+    try, all if empty.
     """
     module = pytest.importorskip("axe_playwright_python.sync_playwright")
     # JupyterLab's body is 0 pixels high and hides overflow: axe would take all text in it for

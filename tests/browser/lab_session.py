@@ -131,6 +131,14 @@ class Lab:
         self.server = server
         self.page = page
 
+    def attach_all_cells(self) -> None:
+        """Have notebooks opened from now on whole in the page, not cell by cell as one scrolls."""
+        place = self.server.root.parent / "settings" / "@jupyterlab" / "notebook-extension"
+        place.mkdir(parents=True)
+        (place / "tracker.jupyterlab-settings").write_text(
+            '{"windowingMode": "none", "scrollPastEnd": false}'
+        )
+
     def open(self, notebook: Path) -> None:
         """Open a copy of a notebook file and wait until its kernel is idle."""
         name = f"{notebook.stem}-{uuid.uuid4().hex[:8]}.ipynb"

@@ -8,6 +8,7 @@ import pytest
 
 from ampcourse.courseware.build import learner
 from ampcourse.courseware.course import Course, find_course
+from tests.browser.axe import violations
 from tests.browser.lab_session import Lab
 
 pytestmark = pytest.mark.browser
@@ -19,6 +20,16 @@ LAST_OUTPUT = """text => {
     const cell = window.jupyterapp.shell.currentWidget.content.widgets.at(-1);
     return JSON.stringify(cell.model.outputs.toJSON()).includes(text);
 }"""
+NOTHING_TO_SCROLL = """() => {
+    const all = document.querySelector('.jp-Notebook .jp-WindowedPanel-outer');
+    return all.scrollTop === 0 && all.scrollHeight <= all.clientHeight;
+}"""
+# Prose and outputs but for JupyterLab's own: its links have no underline, and in Markdown it
+# colours code.
+OWN = {
+    "include": [".jp-Notebook .jp-MarkdownOutput", ".jp-Notebook .jp-OutputArea-output"],
+    "exclude": [".jp-MarkdownOutput pre", ".jp-MarkdownOutput a"],
+}
 IN_VIEW = """id => {
     const heading = document.querySelector(`[data-jupyter-id='${id}'], [id='${id}']`);
     const place = heading?.getBoundingClientRect();
@@ -42,12 +53,34 @@ def sample(tmp_path: Path) -> Callable[[str], Path]:
 
 
 @pytest.mark.parametrize("slug", COURSE.slugs)
-def test_run_all_in_a_fresh_learners_copy_reaches_the_end(lab: Lab, slug: str) -> None:
+def test_run_all_reaches_the_end_and_axe_finds_nothing_in_what_is_ours(lab: Lab, slug: str) -> None:
+    lab.attach_all_cells()
     lab.open(COURSE.learner / f"{slug}.ipynb")
     lab.run_all()
     total = len(COURSE.lesson(slug).tasks)
     # The last cell's output may arrive a moment after its reply.
     lab.page.wait_for_function(LAST_OUTPUT, arg=f"0 of {total} tasks solved", timeout=90_000)
+    show_all(lab)
+    lab.theme("JupyterLab Dark")  # of all that axe looks at, the theme changes contrast
+    assert violations(lab.page, OWN, only=["color-contrast"]) == []
+    lab.theme("JupyterLab Light")
+    assert violations(lab.page, OWN) == []
+
+
+def test_axe_sees_the_last_paragraph_of_a_page(lab: Lab) -> None:
+    lab.attach_all_cells()
+    lab.open(COURSE.learner / "01_floating_point.ipynb")
+    show_all(lab)
+    last = lab.page.locator(".jp-Notebook .jp-MarkdownOutput p").last
+    last.evaluate("paragraph => { paragraph.style.color = '#ccc' }")
+    (found,) = violations(lab.page, OWN, only=["color-contrast"])
+    assert last.inner_text()[:20] in " ".join(found[1])
+
+
+def show_all(lab: Lab) -> None:
+    """Make the window so high that nothing has to be scrolled: axe passes over what is cut off."""
+    lab.page.set_viewport_size({"width": 1280, "height": 30_000})
+    lab.page.wait_for_function(NOTHING_TO_SCROLL, timeout=60_000)
 
 
 def test_a_wrong_answer_shows_one_card_and_no_traceback(
