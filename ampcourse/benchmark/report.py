@@ -86,7 +86,12 @@ def _share(accuracy: float | None) -> str:
 
 def _linked(text: str) -> str:
     # The host and two steps of the path are enough to read; the link holds all of it.
-    return re.sub(_ADDRESS, r"[\1](\g<0>)", text)
+    return re.sub(_ADDRESS, lambda found: f"[{_breakable(found[1])}]({found[0]})", text)
+
+
+def _breakable(address: str) -> str:
+    # A page breaks no address by itself, and a column as wide as one leaves the next no room.
+    return address.replace("/", "/\N{ZERO WIDTH SPACE}")
 
 
 def _one_cell(text: str) -> str:

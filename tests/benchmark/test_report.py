@@ -71,15 +71,15 @@ def test_sentence_says_why_a_result_is_in_doubt() -> None:
     assert sentence(replace(KNOWN, doubt="too few steps")).endswith("(published; too few steps)")
 
 
-def test_sources_links_every_address_and_keeps_one_line_per_record() -> None:
+def test_sources_links_every_address_breakable_and_keeps_one_line_per_record() -> None:
     known = replace(
         KNOWN,
         source="somebody, https://host/a_b/c/d.md, read",
         note="1|2\nruns (https://host/a).",
     )
     text = str(sources([known]))
-    link = "[host/a_b/c](https://host/a_b/c/d.md)"
-    remark = "1\\|2 runs ([host/a](https://host/a)). |"
+    link = "[host/\u200ba_b/\u200bc](https://host/a_b/c/d.md)"
+    remark = "1\\|2 runs ([host/\u200ba](https://host/a)). |"
     row = f"| a GPU | published | somebody, {link}, read | {remark}"
     assert text.splitlines()[-1] == row
     assert sources([known])._repr_markdown_() == text
