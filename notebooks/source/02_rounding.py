@@ -21,7 +21,7 @@ together near the end.
 my_sum = None  # 0.0 plus 0.0001, ten thousand times, in FP16
 my_lost = None  # in FP16, the largest d with 1 - d == 1: a power of two
 my_equal = None  # 0.1 + 0.2 == 0.3 in which of fp64, fp32, fp16, bf16?
-my_repair = None  # the first sum, when each step rounds up or down by chance
+my_repair = None  # the first sum, when each step rounds by chance
 
 # %% [markdown]
 r"""
