@@ -77,7 +77,7 @@ images, labels = images[mine], labels[mine]           # 5
 with torch.autocast("cuda", dtype=torch.float16):
     loss = criterion(model(images), labels)
 scaler.scale(loss).backward()  # gradients are averaged
-scaler.step(optimizer)  # unscale, look for inf; step or skip
+scaler.step(optimizer)  # unscales, looks for inf
 scaler.update()
 optimizer.zero_grad()
 ```
