@@ -50,8 +50,9 @@ def below_the_smallest() -> Finding:
 def all_ones() -> Finding:
     """The two things that a biased exponent of all ones can mean."""
     kinds = [decode(code, FP32).kind for code in (0x7F800000, 0x7F800001)]
+    kinds = [kind.replace("nan", "NaN") for kind in kinds]
     return Finding(
-        "right" if set(kinds) == {"nan"} else "wrong",
+        "right" if set(kinds) == {"NaN"} else "wrong",
         f"With a significand field of 0 it is {kinds[0]}, otherwise {kinds[1]}.",
     )
 

@@ -1614,7 +1614,7 @@ table(quoted)
 
 # %% [markdown]
 r"""
-(With a question mark: not reported, by our inference.)
+(A question mark: not reported; a type that has one is our inference.)
 
 How near are published rates to what the hardware allows? The limits are **modelled** from the
 layers of ResNet50 (`10_measuring_speed`): FLOPs, bytes, the published peaks. Nothing is fitted;
