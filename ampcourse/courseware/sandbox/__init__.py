@@ -3,8 +3,8 @@
 `forked_kernel`: bubblewrap (`walls`) round a server that is warm (`server`, its grader's end
 `warm_server`); from it one process per submission is forked, in namespaces and limits of its
 own (`isolation`), where a shell (`shell`) does what it is told over a socket (`wire`).
-`notebook_kernel`: an ipykernel per submission, where bubblewrap does not work. In both, `guard`
-keeps forbidden modules away, and `answer` reads what comes back.
+`notebook_kernel`: an ipykernel per submission (`notebook_process`), where bubblewrap does not
+work. In both, `guard` keeps forbidden modules away, and `answer` reads what comes back.
 
 What a learner's code can do all the same, in the sandbox:
 
