@@ -15,13 +15,18 @@ take ten seconds.
 ## Predict first
 
 Put a guess in place of each `None`. Nobody grades them; the answers come at the end.
+
+1. A loss scale of $2^{12}$ makes the weight updates how many times as large?
+2. An FP16 weight of 1.0 gets $2^{-12}$ added in every step: how many until it moves?
+3. FP16 with FP32 copies of the weights, by Adam: how many times FP32's memory?
+4. Every weight is finite, the loss is NaN: a larger scale, a smaller, or neither?
 """
 
 # %%
-my_update = None  # a loss scale of 2**12 makes the weight updates how many times as large?
-my_steps = None  # an FP16 weight of 1.0, plus 2**-12 in every step: how many until it moves?
-my_memory = None  # FP16 with FP32 copies of the weights, by Adam: how many times FP32's memory?
-my_cure = None  # every weight is finite, the loss is NaN: a larger scale, a smaller, or neither?
+my_update = None  # 1: a factor
+my_steps = None  # 2: steps
+my_memory = None  # 3: a factor
+my_cure = None  # 4: "larger", "smaller" or "neither"
 
 # %% [markdown]
 r"""
@@ -81,17 +86,16 @@ zeros = {
     for name, runs in {"FP32": in_fp32, "FP16": alone}.items()
 }
 print("first layer:", {name: f"{share[0]:.0%}" for name, share in zeros.items()})
-show(
-    layer_zeros(zeros),
-    alt="Over the layers from 1 to 18: in FP16 the first four have all zeros or nearly so, in "
-    "FP32 from none to less than half. From about layer 11 on the two lines lie together.",
-)
+empty = sum(share > 0.99 for share in zeros["FP16"])
+alt = f"""In FP16 the first {empty} layers have nothing but zeros, in FP32 the first
+    has {zeros["FP32"][0]:.0%}. Toward the output the two lines come together."""
+show(layer_zeros(zeros), alt=alt)
 
 # %% [markdown]
 r"""
 In FP32 the zeros are true ones: units that ReLU had switched off. In FP16 the first layers have
 nothing but zeros, most of them underflow: on its way back each layer makes the gradient less than
-half as large. The smallest number of FP16 is $2^{-24}$, and what is down to half of that,
+half as large. The smallest number of FP16 is $2^{-24}$, and what is at most half of that,
 $2^{-25}$, becomes 0. The layers next to the images do not learn, so the others have little to work
 with.
 
@@ -429,11 +433,11 @@ net, batch = deep_net().half(), (images[:64].half(), labels[:64])
 damage = [(k, *gradient_damage(net, *batch, 2.0**k)) for k in range(25)]
 for k, zero, lost in damage[::4]:
     print(f"2^{k:<2}  zeros {zero:6.1%}   inf or NaN {lost:6.2%}")
-show(
-    scale_cliffs(damage),
-    alt="Zeros fall from 86 % at scale 1 to 48 % at 2^10 and stay there. Infinities and NaN begin "
-    "around 2^20, and at 2^23 most gradients are inf or NaN.",
-)
+floor = min(zero for _, zero, lost in damage if not lost)
+first = next(k for k, _, lost in damage if lost)
+alt = f"""Zeros fall from {damage[0][1]:.0%} at scale 1 to {floor:.0%} and stay there. Infinities
+    and NaN begin at 2^{first}, and at 2^{damage[-1][0]} they are {damage[-1][2]:.0%}."""
+show(scale_cliffs(damage), alt=alt)
 
 # %% [markdown]
 r"""
@@ -462,7 +466,7 @@ for k in (0, 4, 8, 12, 16):
 # %% [markdown]
 r"""
 At $2^{12}$ hardly a zero is left that a larger scale could rescue, but most of the others are
-still subnormal. A reason to go further up the plateau, as far as its right end allows.
+still subnormal. That is a reason to go further up the plateau, as far as its right end allows.
 
 A **static scale** is a number chosen on that plateau; published ones were from 8 to 32,768
 (Micikevicius et al., ICLR 2018, 3.2). But gradients change during training, and the plateau moves.
@@ -950,9 +954,9 @@ r"""
 
 Now the experiment: scale 1 or $2^{12}$, with masters or without, three seeds each. Adam computes
 in FP32 in all of them; without masters the copy is set back to the FP16 weight after every step,
-so that it remembers nothing. The scale is static, and nothing is ever skipped: `StaticScaler` looks
-at no gradient. One arm you have seen: the FP16 run at the beginning had scale 1, and masters. What
-do you expect of the others?
+so that it remembers nothing. The scale is static, and nobody looks for inf or NaN: no step is
+skipped. One arm you have seen: the FP16 run at the beginning had scale 1, and masters. What do you
+expect of the others?
 """
 
 # %% tags=["nbval-ignore-output"]
@@ -965,22 +969,22 @@ scaled_no_copy = train(Arm("scale 2^12, no masters", 2.0**12, master=False))
 scaled = train(Arm("scale 2^12, masters", 2.0**12))
 
 
-# %% tags=["nbval-ignore-output"]
+# %%
 def smooth(losses, width=10):
     """Return each step's mean over the last `width` steps."""
     rows = [losses[max(0, k - width) : k] for k in range(1, len(losses) + 1)]
     return [sum(row) / len(row) for row in rows]
 
 
+# %% tags=["nbval-ignore-output"]
 arms = {"scale 1, no masters": no_copy, "scale 1, masters": alone}
 arms |= {"scale 2^12, no masters": scaled_no_copy, "scale 2^12, masters": scaled}
 panels = {name: [smooth(run.losses) for run in runs] for name, runs in arms.items()}
 in_fp32_mean = [sum(row) / len(row) for row in zip(*[run.losses for run in in_fp32], strict=True)]
-show(
-    loss_grid(panels, [smooth(in_fp32_mean)]),
-    alt="Four panels, three runs each, and the mean of the FP32 runs in grey. At scale 1 the loss "
-    "stays at 2.3, at scale 2^12 it falls as in FP32; both with masters or without.",
-)
+ends = {name: [f"{run[-1]:.2f}" for run in runs] for name, runs in panels.items()}
+ends["the mean of FP32, in grey"] = [f"{smooth(in_fp32_mean)[-1]:.2f}"]
+parts = "; ".join(f"{name}: {', '.join(losses)}" for name, losses in ends.items())
+show(loss_grid(panels, [smooth(in_fp32_mean)]), alt=f"Four panels. The loss ends at {parts}.")
 
 # %% [markdown]
 r"""
@@ -1498,9 +1502,9 @@ weights become NaN first, as above; then every loss is NaN, whatever the scale, 
 that were saved before can help. Nor does it matter whether the gradients are finite when the
 forward pass is not: a sigmoid makes 1 of an inf, and passes back 0.
 
-Of these types loss scaling is for FP16 only: BF16 has the range of FP32, so gradients that FP16
-flushes are there in both. A gradient that is infinite in BF16 or FP32 went out of range, or was
-divided by 0, without any scale to blame: the trouble is in the network. But BF16 has only 8
+Of FP16, BF16 and FP32 only FP16 needs loss scaling: BF16 has the range of FP32, so gradients that
+FP16 flushes are there in both. A gradient that is infinite in BF16 or FP32 went out of range, or
+was divided by 0, without any scale to blame: the trouble is in the network. But BF16 has only 8
 significant bits, and weights kept in it lose even more updates.
 
 ### t05_6 · Choose the remedy
