@@ -107,7 +107,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 # %%
 def answer(op, kind, device):
-    """Return the type an op gives under FP16 autocast, for a fake input."""
+    """Return the type of an op under FP16 autocast, of a fake input."""
     was_on = torch.is_autocast_enabled(device)
     dtype = torch.get_autocast_dtype(device)
     torch.set_autocast_dtype(device, torch.float16)
@@ -1093,7 +1093,7 @@ The next cell is for the checks only.
 
 # %% tags=["setup"]
 def play(cache, script, tensors):
-    """Cast tensors by name; "|" ends a region. Count casts per region."""
+    """Cast tensors by name; "|" ends a region. Count casts in each."""
     counts, seen = [], []
     for name in [*script.split(), "|"]:
         if name == "|":
@@ -1664,7 +1664,8 @@ ways. Now its gradients:
 
 # %% tags=["nbval-ignore-output"]
 target = torch.tensor([1.0])
-bce, with_logits = F.binary_cross_entropy, F.binary_cross_entropy_with_logits
+bce = F.binary_cross_entropy
+with_logits = F.binary_cross_entropy_with_logits
 for name, loss in (
     ("BCE of the probability", lambda z: bce(z.sigmoid(), target)),
     ("BCE with logits", lambda z: with_logits(z, target)),
