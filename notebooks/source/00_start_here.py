@@ -251,7 +251,7 @@ from ampcourse.benchmark.live import compare
 
 here = compare()
 show(speedups([here], {here.hardware: guess.get("this machine")}), alt=sentence(here))
-print(f"{here.flags['data']}; {here.flags['steps']} steps each")
+print(f"{here.flags['data']}; steps each: {here.flags['steps']}")
 for run in (here.baseline, here.amp):
     print(f"{run.precision}: {run.value:.1f} ms a step, {run.accuracy:.1%} of images right")
 

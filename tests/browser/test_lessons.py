@@ -28,7 +28,7 @@ NOTHING_TO_SCROLL = """() => {
 # colours code.
 OWN = {
     "include": [".jp-Notebook .jp-MarkdownOutput", ".jp-Notebook .jp-OutputArea-output"],
-    "exclude": [".jp-MarkdownOutput pre", ".jp-MarkdownOutput a"],
+    "exclude": [".jp-RenderedMarkdown pre", ".jp-RenderedMarkdown a"],
 }
 IN_VIEW = """id => {
     const heading = document.querySelector(`[data-jupyter-id='${id}'], [id='${id}']`);
