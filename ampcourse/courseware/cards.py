@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 PASSED = "{task} solved: all {count} checks hold. Grading tries other inputs too."
 WAITING = "{task} is waiting for you: replace the raise line in the cell above, run it, then this."
 BEGUN = "{task} is not finished: some calls still reach `raise NotImplementedError`."
+NEEDS = "{task} calls {needs}, which is not solved yet: solve {needs} first, then run this."
 FAILED = "{task} is not right yet"
 PROGRESS = "{solved} of {total} tasks solved in this session"
 OPEN = "open"
@@ -71,9 +72,9 @@ def passed(task: str, count: int) -> Card:
     return Card("solved", text, f"<b>✓</b> {escape(text)}")
 
 
-def waiting(task: str, begun: bool = False) -> Card:
-    """The quiet card of a task whose stub is still there, or is still reached by some calls."""
-    text = (BEGUN if begun else WAITING).format(task=task)
+def waiting(task: str, begun: bool = False, needs: str = "") -> Card:
+    """The quiet card of a task whose stub, or that of a task it needs, is reached by calls."""
+    text = (NEEDS if needs else BEGUN if begun else WAITING).format(task=task, needs=needs)
     return Card("waiting", text, f"<b>○</b> {escape(text)}{HIDE_ERROR}")
 
 
@@ -91,6 +92,8 @@ def failure(verdict: "Verdict") -> str:
     call = f"<code style='white-space:pre-wrap'>{escape(verdict.check.call)}</code>"
     if verdict.waiting:
         return f"<li>{call} {escape(verdict.message)}</li>"
+    if verdict.needs:
+        return f"<li>{call}<br>{escape(verdict.hint)}</li>"
     expected = escape(verdict.check.expected.text)
     return (
         f"<li style='margin:.3em 0'>{call} {escape(verdict.got)}; expected <b>{expected}</b>."

@@ -30,6 +30,7 @@ from ampcourse.courseware.plain import (
 # Faults that have nothing to do with a check's reason, told once for all checks of a task.
 RUN_FIRST = "run the cell that defines it first"
 NO_RETURN = "None is what a function gives that does not return: is a `return` missing?"
+NEEDS = "it calls {task}, which is not solved yet: solve that first"
 # What the learner's stub says, and nbgrader's own stub, which says nothing.
 STUB_MESSAGE = re.compile(r"(t\d\d_\d+)?")
 
@@ -43,6 +44,7 @@ class Check:
     reason: str
     traps: tuple[tuple[str, Tree], ...] = ()
     line: int = 0  # of the check cell, by which the grader knows hidden checks
+    task: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Verdict:
     check: Check
     passed: bool
     waiting: bool = False  # the stub was still there
+    needs: str = ""  # another task, whose stub was reached
     trapped: bool = False
     got: str = ""
     hint: str = ""
@@ -59,6 +62,8 @@ class Verdict:
     @property
     def message(self) -> str:
         """The failure in one line: call, got, expected, reason."""
+        if self.needs:
+            return f"`{self.check.call}` calls {self.needs}, which is not solved yet"
         if self.waiting:
             return "not solved yet"
         expected = self.check.expected.text
@@ -110,10 +115,12 @@ class task:
         task.solved[self.task_id] = not failed
         if not failed:
             return cards.display(cards.passed(self.task_id, len(verdicts)))
-        if all(verdict.waiting for verdict in failed):
+        if all(verdict.waiting or verdict.needs for verdict in failed):
             begun = any(verdict.passed for verdict in verdicts)
-            cards.display(cards.waiting(self.task_id, begun))
-            raise TaskNotPassed(f"{self.task_id} is not solved yet")
+            needs = "" if any(verdict.waiting for verdict in failed) else failed[0].needs
+            cards.display(cards.waiting(self.task_id, begun, needs))
+            who = f"{self.task_id} calls {needs}, which" if needs else self.task_id
+            raise TaskNotPassed(f"{who} is not solved yet")
         cards.display(cards.failed(self.task_id, failed))
         lines = [f"{self.task_id} does not pass yet"] + [verdict.message for verdict in failed]
         raise TaskNotPassed("\n".join(lines))
@@ -132,7 +139,7 @@ def check(call: str, expected: Any, reason: str, traps: dict[str, Any] | None = 
     matcher, call = expect(expected), dedent(call).strip()
     wrong = tuple((hint, encode(value)) for hint, value in (traps or {}).items())
     line = sys._getframe(1).f_lineno
-    task.active.checks.append(Check(call, matcher, reason, wrong, line))
+    task.active.checks.append(Check(call, matcher, reason, wrong, line, task.active.task_id))
 
 
 def judge(check: Check, outcome: dict[str, Any]) -> Verdict:
@@ -156,10 +163,13 @@ def judge(check: Check, outcome: dict[str, Any]) -> Verdict:
 def judge_error(check: Check, error: dict[str, Any]) -> Verdict:
     """Judge a call that raised: the untouched stub is waiting, anything else is wrong."""
     kind, message = str(error.get("type")), str(error.get("message"))
-    waiting = kind == "NotImplementedError" and STUB_MESSAGE.fullmatch(message) is not None
     got = f"raised {kind}: {message}" if message else f"raised {kind}"
+    if kind == "NotImplementedError" and STUB_MESSAGE.fullmatch(message):
+        if message in ("", check.task):  # nbgrader's stub says nothing
+            return Verdict(check, False, waiting=True, got=got, hint=check.reason)
+        return Verdict(check, False, needs=message, got=got, hint=NEEDS.format(task=message))
     hint = RUN_FIRST if kind == "NameError" else check.reason
-    return Verdict(check, False, waiting=waiting, got=got, hint=hint)
+    return Verdict(check, False, got=got, hint=hint)
 
 
 def told(check: Check, got: Tree) -> str:

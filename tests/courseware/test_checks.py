@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from ampcourse.courseware import check, inf, progress, raises, task
-from ampcourse.courseware.checks import TaskNotPassed, recording
+from ampcourse.courseware.agent import evaluate
+from ampcourse.courseware.checks import Check, TaskNotPassed, judge, recording
+from ampcourse.courseware.matchers import expect
 
 
 def fails(namespace_value: Any, *arguments: Any, **options: Any) -> str:
@@ -74,6 +76,20 @@ def test_an_untouched_stub_waits_and_any_other_error_does_not() -> None:
         check("answer()", 1, "one")
     with pytest.raises(TaskNotPassed, match="NotImplementedError: later"), task("t90_1"):
         check("exec('raise NotImplementedError(\"later\")')", 1, "one")
+
+
+def test_a_task_that_calls_an_unsolved_one_says_which(capsys: pytest.CaptureFixture[str]) -> None:
+    call = "exec('raise NotImplementedError(\"t90_1\")')"
+    with pytest.raises(TaskNotPassed, match="t90_2 calls t90_1, which is"), task("t90_2"):
+        check(call, 1, "one")
+    assert (
+        "t90_2 calls t90_1, which is not solved yet: solve t90_1 first" in capsys.readouterr().out
+    )
+    failure = judge(Check(call, expect(1), "one", task="t90_2"), evaluate(call, {}))
+    assert failure.message == f"`{call}` calls t90_1, which is not solved yet"
+    with pytest.raises(TaskNotPassed), task("t90_1"):
+        check(call, 1, "one")
+    assert "t90_1 is waiting for you" in capsys.readouterr().out
 
 
 def test_a_function_not_run_yet_is_told_once() -> None:

@@ -378,3 +378,13 @@ def test_the_notebook_limit_ends_a_submission_of_many_loops(
     report = grade(sheet, hand_in(None, loops), Limits(cell=1, check=1, notebook=5), kernels)
     assert time.monotonic() - start < 30
     assert all("used up its 5 s" in task.note for task in report.tasks)
+
+
+def test_a_solution_that_calls_an_unsolved_task_is_told_so(mark: Mark, hand_in: HandIn) -> None:
+    text = "def text_of(x):\n    return str(add_one(x) - 1)"
+    report = mark(hand_in({"t90_2": text}))
+    first, second = report.tasks[:2]
+    assert (first.blank, second.blank, second.score) == (True, False, 0)
+    assert {failure.hint for failure in second.failures} == {
+        "it calls t90_1, which is not solved yet: solve that first"
+    }
