@@ -86,7 +86,7 @@ def cell_metadata(cell: Cell, index: int) -> dict[str, Any]:
     }
     if cell.part == "check":
         nbgrader["points"] = cell.points
-    folded = {"jupyter": FOLDED} if cell.part == "check" else {}
+    folded = {"jupyter": FOLDED} if cell.part == "check" or "folded" in tags else {}
     return {"nbgrader": nbgrader, **folded, **({"tags": tags} if tags else {})}
 
 

@@ -1,7 +1,8 @@
 """Reads a lesson's source, `notebooks/source/NN_slug.py`, into cells that know their part.
 
-Parts: prose; set-up (tag `setup`); demonstration; task (`task="t01_1"`), whose solution lies
-between nbgrader's markers; check (`check="t01_1" points=4`), with hidden checks between them.
+Parts: prose; set-up (tag `setup`; with `folded`, too, its first line is shown); demonstration; task
+(`task="t01_1"`), whose solution lies between nbgrader's markers; check (`check="t01_1" points=4`),
+with hidden checks between them.
 """
 
 import ast

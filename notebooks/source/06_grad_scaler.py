@@ -1332,12 +1332,12 @@ that after each step. By a rule of thumb it returns
 - `"NaN"` for `"float16"` if there were at least 20 steps and each of the last 20 was skipped;
 - `"fine"` for any other training in `"float16"`.
 
-`rehearse(train, scales, skips)` plays your `train` with a scaler that follows a script; `skips`
-holds the numbers, from 0, of the steps it skips.
+`rehearse(train, scales, skips)`, in the folded cell, plays your `train` with a scaler that follows
+a script; `skips` holds the numbers, from 0, of the steps it skips.
 """
 
 
-# %% tags=["setup"]
+# %% tags=["setup", "folded"]
 class Actor:
     """Writes each call of a method into a log."""
 

@@ -462,11 +462,11 @@ CPU. From here on `low` is a `torch.dtype`:
 
 `type(x) is torch.Tensor` is False for a parameter; `isinstance(x, torch.Tensor)` is True.
 
-The next cell is for the checks only: they print tensors by `shown`, and they call your code in
-`fresh_autocast`, so that no slip of it is felt outside.
+The next cell, folded, is for the checks only: they print tensors by `shown`, and they call your
+code in `fresh_autocast`, so that no slip of it is felt outside.
 """
 
-# %% tags=["setup"]
+# %% tags=["setup", "folded"]
 from contextlib import contextmanager
 
 
@@ -1087,11 +1087,11 @@ region ends.
   passes gradients to its later uses. (`torch.enable_grad()` switches recording on again: for the
   weight, and for nothing else.)
 
-The next cell is for the checks only.
+The next cell, folded, is for the checks only.
 """
 
 
-# %% tags=["setup"]
+# %% tags=["setup", "folded"]
 def play(cache, script, tensors):
     """Cast tensors by name; "|" ends a region. Count casts in each."""
     counts, seen = [], []
@@ -1700,12 +1700,12 @@ another that does the same, right under autocast on the CPU. `function.forward(c
   one of either type.
 
 You may use the two decorators (`torch.amp.custom_fwd(f, device_type="cpu")` is the decorated `f`),
-or note the region yourself. A class may be defined in a function. The next cell is for the checks
-only.
+or note the region yourself. A class may be defined in a function. The next cell, folded, is for
+the checks only.
 """
 
 
-# %% tags=["setup"]
+# %% tags=["setup", "folded"]
 def under(low):
     """Return the region of a type; of None, one without autocast."""
     kind = getattr(torch, low or "float16")

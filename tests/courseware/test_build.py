@@ -7,9 +7,9 @@ import nbformat
 import pytest
 
 from ampcourse.cli import main
-from ampcourse.courseware.build import build, instructor, learner, stale, text_of
+from ampcourse.courseware.build import build, cell_metadata, instructor, learner, stale, text_of
 from ampcourse.courseware.course import Course, CourseError, find_course
-from ampcourse.courseware.source import SourceError
+from ampcourse.courseware.source import Cell, SourceError
 
 SLUG = "90_sample"
 
@@ -36,6 +36,14 @@ def test_both_copies_have_the_same_cells_and_validate(course: Course) -> None:
     ids = [[(cell.id, cell.cell_type, cell.metadata) for cell in nb.cells] for nb in copies]
     assert ids[0] == ids[1]
     assert ids[0][-1][0] == "progress"
+
+
+def test_checks_and_what_serves_them_only_are_folded_and_nothing_else() -> None:
+    parts = {"check": ((), True), "setup": (("setup", "folded"), True), "demo": ((), False)}
+    for part, (tags, folded) in parts.items():
+        made = cell_metadata(Cell(part, "pass", tags), 0)  # type: ignore[arg-type]
+        assert made.get("jupyter") == ({"source_hidden": True} if folded else None)
+    assert "jupyter" not in cell_metadata(Cell("setup", "pass", ("setup",)), 0)
 
 
 def test_a_heading_may_hold_any_quotation_mark(course: Course) -> None:
