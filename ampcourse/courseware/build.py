@@ -7,6 +7,7 @@ outputs is a function of the source alone, so a build can be repeated and compar
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ METADATA = {
 }
 # Checks are long and name wrong answers: JupyterLab shows their first line until it is clicked.
 FOLDED = {"source_hidden": True}
+# A lesson that is named in prose becomes a link to its notebook.
+LESSON = re.compile(r"`(\d\d_[a-z0-9_]+)`")
 PROGRESS = """\
 from ampcourse.courseware import progress
 
@@ -51,6 +54,8 @@ def notebook(lesson: Lesson, solved: bool) -> Any:
             text = without_solution(text, cell.task)
         if cell.part == "check" and not solved:
             text = without_hidden(text)
+        if cell.part == "prose":
+            text = LESSON.sub(r"[`\1`](\1.ipynb)", text)
         make = new_markdown_cell if cell.part == "prose" else new_code_cell
         cells.append(make(text, id=cell_id(cell, index), metadata=cell_metadata(cell, index)))
     if lesson.tasks:

@@ -21,6 +21,8 @@ from ampcourse.courseware.source import marked_lines
 COURSE = find_course()
 each_lesson = pytest.mark.parametrize("slug", COURSE.slugs)
 IGNORED_SHARE = 0.45  # of code cells whose outputs nbval does not compare
+LINK = re.compile(r"\]\(([^)/]+\.ipynb)\)")
+NAMED = re.compile(r"`(\d\d_[a-z0-9_]+)`")
 EMOJI = re.compile("[\U0001f000-\U0001ffff\u2600-\u26ff]")
 
 
@@ -35,6 +37,16 @@ def prose(slug: str) -> str:
 @each_lesson
 def test_the_committed_notebooks_are_what_the_source_builds(slug: str) -> None:
     assert list(stale(COURSE, slug)) == []
+
+
+@each_lesson
+def test_a_lesson_that_is_named_is_linked_and_there(slug: str) -> None:
+    nb = notebook(COURSE.learner, slug)
+    text = "\n".join(cell.source for cell in nb.cells if cell.cell_type == "markdown")
+    links = LINK.findall(text)
+    assert links
+    assert [link for link in links if not (COURSE.learner / link).is_file()] == []
+    assert set(NAMED.findall(text)) <= {link.removesuffix(".ipynb") for link in links}
 
 
 @each_lesson
