@@ -27,7 +27,7 @@ METADATA = {
 }
 # Checks are long and name wrong answers: JupyterLab shows their first line until it is clicked.
 FOLDED = {"source_hidden": True}
-# A lesson that is named in prose becomes a link to its notebook.
+# A lesson that is named in prose becomes a link; as code it would not look like one.
 LESSON = re.compile(r"`(\d\d_[a-z0-9_]+)`")
 PROGRESS = """\
 from ampcourse.courseware import progress
@@ -55,7 +55,7 @@ def notebook(lesson: Lesson, solved: bool) -> Any:
         if cell.part == "check" and not solved:
             text = without_hidden(text)
         if cell.part == "prose":
-            text = LESSON.sub(r"[`\1`](\1.ipynb)", text)
+            text = LESSON.sub(r"[\1](\1.ipynb)", text)
         make = new_markdown_cell if cell.part == "prose" else new_code_cell
         cells.append(make(text, id=cell_id(cell, index), metadata=cell_metadata(cell, index)))
     if lesson.tasks:
