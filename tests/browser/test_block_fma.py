@@ -197,6 +197,23 @@ def test_the_page_never_scrolls_sideways(lab: Lab, page: Any, width: int) -> Non
         page.wait_for_function("() => document.querySelector('.amp-scroll').scrollLeft > 0")
 
 
+BUSY = """() => {
+    const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+    kernel.requestExecute({ code: "import time; time.sleep(1)" });
+}"""
+
+
+def test_a_late_answer_leaves_what_is_being_typed_elsewhere(page: Any) -> None:
+    field, before = page.locator("[data-field=c]"), drawn(page, "0")
+    page.evaluate(BUSY)
+    page.get_by_label("a 0", exact=True).fill("0.1")
+    page.keyboard.press("Enter")
+    field.fill("1.5x")
+    assert drawn(page, "0") == before  # not answered yet
+    page.locator("[data-row='0'] .amp-b").nth(len(before[0])).wait_for()  # 0.1 has more bits
+    assert field.input_value() == "1.5x"
+
+
 def test_axe_finds_nothing_in_either_theme(lab: Lab, page: Any) -> None:
     page.get_by_role("radio", name="V100").check()
     stage(page, "4 cut")

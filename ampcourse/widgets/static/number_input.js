@@ -7,7 +7,12 @@ function numberInput(name, label, onText) {
     spellcheck: "false", autocomplete: "off", autocapitalize: "off",
   });
   let shown = null;
-  input.addEventListener("change", () => onText(input.value));
+  let typing = false; // an answer to another field must not take away what is being typed here
+  input.addEventListener("input", () => { typing = true; });
+  input.addEventListener("change", () => {
+    typing = false;
+    onText(input.value);
+  });
   // The same text again is no change to the browser, but after a refusal it is one here.
   input.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && input.getAttribute("aria-invalid") === "true") onText(input.value);
@@ -15,7 +20,8 @@ function numberInput(name, label, onText) {
   return {
     input,
     show(text) {
-      if (text !== shown || input.getAttribute("aria-invalid") !== "true") input.value = text;
+      const kept = typing || input.getAttribute("aria-invalid") === "true";
+      if (text !== shown || !kept) input.value = text;
       shown = text;
     },
   };
