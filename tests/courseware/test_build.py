@@ -39,11 +39,10 @@ def test_both_copies_have_the_same_cells_and_validate(course: Course) -> None:
 
 
 def test_checks_and_what_serves_them_only_are_folded_and_nothing_else() -> None:
-    parts = {"check": ((), True), "setup": (("setup", "folded"), True), "demo": ((), False)}
-    for part, (tags, folded) in parts.items():
-        made = cell_metadata(Cell(part, "pass", tags), 0)  # type: ignore[arg-type]
-        assert made.get("jupyter") == ({"source_hidden": True} if folded else None)
-    assert "jupyter" not in cell_metadata(Cell("setup", "pass", ("setup",)), 0)
+    for cell in (Cell("check", "pass"), Cell("setup", "pass", ("setup", "folded"))):
+        assert cell_metadata(cell, 0)["jupyter"] == {"source_hidden": True}
+    for cell in (Cell("setup", "pass", ("setup",)), Cell("demo", "pass"), Cell("task", "pass")):
+        assert "jupyter" not in cell_metadata(cell, 0)
 
 
 def test_a_heading_may_hold_any_quotation_mark(course: Course) -> None:

@@ -77,10 +77,9 @@ class NotebookKernel:
 
     def answer(self, call: str | None, seconds: float) -> tuple[dict[str, Any], list[str]]:
         """Ask the agent in the kernel; a kernel that gives no answer is lost."""
-        reply = self.process.execute(
-            "", seconds, f"__import__('sys').modules[{AGENT!r}].reply({call!r})"
-        )
+        expression = f"__import__('sys').modules[{AGENT!r}].reply({call!r})"
         try:
+            reply = self.process.execute("", seconds, expression)
             if reply.status == "timeout":
                 raise KernelLost(f"gave no result within {seconds:g} s")
             return read_answer(json.loads(ast.literal_eval(reply.data["data"]["text/plain"])))
